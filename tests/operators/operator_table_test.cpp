@@ -4,7 +4,6 @@
 #include <hyperparallel/operators/operator_list.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
-#include <hyperparallel/operators/rules/expert.hpp>
 #include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/normalization.hpp>
 #include <hyperparallel/operators/rules/reduction.hpp>
@@ -99,8 +98,7 @@ constexpr bool are_listed() {
                       is_listed<hp::ops::swiglu>(hp::rules::elementwise("swiglu_pair", rank), two);
     if (!same) return false;
   }
-  return is_listed<hp::ops::contract>(hp::rules::matmul(2, 2), {}, "mk,kn->mn") &&
-         is_listed<hp::ops::top_k>(hp::rules::choose_experts(2), {1, {2}});
+  return is_listed<hp::ops::contract>(hp::rules::matmul(2, 2), {}, "mk,kn->mn");
 }
 static_assert(are_listed());
 

@@ -21,16 +21,6 @@ TEST(Creation, ANewTensorHasTheExtentsAskedFor) {
   EXPECT_TRUE(laws::same(rules::creation("one", shape()), rule_code::ok));
 }
 
-TEST(Creation, ATensorLikeAnotherIsLaidOutLikeIt) {
-  const hp::mesh_shape m = numeric::mesh_of({2, 2});
-  for (const hp::layout_value& l : numeric::all_layouts(m, 2)) {
-    const hp::layout_value* const operand = &l;
-    const hp::propagation_result r = hp::propagate(rules::creation_like("zeros_like", 2).rule, &operand, 1);
-    EXPECT_EQ(r.status.code == hp::propagation_code::ok, !hp::is_partial(l));
-    EXPECT_TRUE(hp::is_partial(l) || r.layout == l);
-  }
-}
-
 TEST(Creation, DrawsReadWholeRows) {
   const shape s{4, 8};
   EXPECT_EQ(hp::result_shape(rules::multinomial(2, 10).rule, &s, 1).shape, (shape{4, 10}));

@@ -115,8 +115,6 @@ TEST(Indexing, ClassesAndSetsHoldOnNumbers) {
 TEST(Indexing, ValidForAllRanksThatFit) {
   for (int rank = 0; rank <= hp::max_dims; ++rank) {
     EXPECT_TRUE(laws::same(rules::embedding(rank), rank < hp::max_dims ? rule_code::ok : rule_code::too_many_dims));
-    EXPECT_TRUE(laws::same(rules::nonzero(rank), rule_code::ok));
-    EXPECT_TRUE(laws::same(rules::masked_select(rank), rule_code::ok));
     for (int d = -rank; d < rank; ++d) {
       EXPECT_TRUE(laws::same(rules::gather(rank, d), rule_code::ok));
       EXPECT_TRUE(laws::same(rules::index_select(rank, d), rule_code::ok));

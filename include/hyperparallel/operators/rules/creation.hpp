@@ -19,12 +19,6 @@ constexpr rule_result creation(const char* name, const shape& sizes) {
   return checked_rule(r);
 }
 
-/// A new tensor of the operand's shape, laid out like it. It refuses partial operands: what is not made of terms is no
-/// term.
-constexpr rule_result creation_like(const char* name, int rank) {
-  return same_dims(name, rank, 0, factor_kind::pass_through, refuse_partials(), 0);
-}
-
 /// Indices drawn from the rows of probabilities, of one or two dims. A row is whole: its draws depend on all of it.
 /// Fails with too_many_dims, attribute_is_invalid (no sample).
 constexpr rule_result multinomial(int rank, extent_t samples) {

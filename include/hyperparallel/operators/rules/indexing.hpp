@@ -102,28 +102,4 @@ constexpr rule_result isin(int rank, int set_rank) {
   return checked_rule(r);
 }
 
-/// Where the elements that are not zero are: one row each. How many there are before a slice, it does not know.
-constexpr rule_result nonzero(int rank) {
-  if (!is_rank(rank)) return no_rule("nonzero", rule_code::too_many_dims, rank);
-  factor_rule r = rule_called("nonzero", refuse_partials(), 0);
-  add_factors(r, rank);
-  set_kind(r, 0, ~0u, factor_kind::need_replication);
-  add_dims(add_operand(r), 0, rank);
-  tensor_factors& t = add_result(r);
-  add_dim(t, add_whole(r));
-  add_dim(t, add_whole(r, rank));
-  return checked_rule(r);
-}
-
-/// The elements of x where the mask holds, one after the other. Operands: x, mask.
-constexpr rule_result masked_select(int rank) {
-  if (!is_rank(rank)) return no_rule("masked_select", rule_code::too_many_dims, rank);
-  factor_rule r = rule_called("masked_select", moves_elements(0b01u), 0);
-  add_factors(r, rank);
-  set_kind(r, 0, ~0u, factor_kind::need_replication);
-  for (int o = 0; o < 2; ++o) add_dims(add_operand(r), 0, rank);
-  add_dim(add_result(r), add_whole(r));
-  return checked_rule(r);
-}
-
 }}}  // namespace hyperparallel::v0_2::rules

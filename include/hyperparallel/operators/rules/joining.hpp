@@ -59,30 +59,6 @@ constexpr rule_result concat(const shape* operand, int count, int dim) {
   return checked_rule(r);
 }
 
-/// Tensors of at most one dim as rows, others along their first dim.
-constexpr rule_result vstack(const shape* operand, int count) {
-  if (count < 1 || count > max_operands) return no_rule("vstack", rule_code::too_many_operands, count);
-  if (operand[0].rank >= 2) {
-    rule_result r = concat(operand, count, 0);
-    r.rule.name = short_text("vstack");
-    return r;
-  }
-  factor_rule r = rule_called("vstack", moves_elements((1u << count) - 1, partial_mode::together), 0);
-  const int rows = add_whole(r, count);
-  const int columns = operand[0].rank == 1 ? add_factor(r) : -1;
-  for (int o = 0; o < count; ++o) {
-    if (operand[o].rank != operand[0].rank) return no_rule("vstack", rule_code::axes_differ_from_rank, o);
-    tensor_factors& t = add_operand(r);
-    if (columns >= 0) add_dim(t, columns);
-  }
-  add_dim(add_result(r), rows);
-  if (columns >= 0)
-    add_dim(r.result[0], columns);
-  else
-    add_dim(r.result[0]);
-  return checked_rule(r);
-}
-
 /// `count` tensors of the same shape along a new dim, at `dim` of the result; the new dim is whole.
 constexpr rule_result stack(int rank, int count, int dim) {
   if (count < 1 || count > max_operands) return no_rule("stack", rule_code::too_many_operands, count);
@@ -137,16 +113,6 @@ constexpr rule_result split_by_sizes(const shape& from, int dim, const extent_t*
   if (total != from.extent[dim]) return no_rule("split", rule_code::sizes_do_not_fit, dim);
   if (part < 0 || part >= count) return no_rule("split", rule_code::attribute_is_invalid, part);
   return parts::part_of("split", from, dim, size[part]);
-}
-
-/// At most `count` parts of equal size, the last one of what is left.
-constexpr rule_result chunk(const shape& from, int dim, extent_t count, extent_t part = 0) {
-  if (const rule_result bad = parts::check_part("chunk", from, dim); bad.status.code != rule_code::ok) return bad;
-  if (count < 1) return no_rule("chunk", rule_code::attribute_is_invalid);
-  const extent_t size = ceil_divide(from.extent[dim], count);
-  rule_result r = split(from, dim, size == 0 ? 1 : size, part);
-  r.rule.name = short_text("chunk");
-  return r;
 }
 
 }}}  // namespace hyperparallel::v0_2::rules
