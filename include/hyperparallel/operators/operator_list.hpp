@@ -28,6 +28,7 @@
 #include <boost/mp11/list.hpp>
 
 #include <hyperparallel/operators/gradient_writer.hpp>
+#include <hyperparallel/operators/operator_rule.hpp>
 #include <hyperparallel/operators/ops/activations.hpp>
 #include <hyperparallel/operators/ops/add_bias.hpp>
 #include <hyperparallel/operators/ops/arithmetic.hpp>
@@ -76,13 +77,6 @@ using builtin_operators = boost::mp11::mp_list<
     ops::gelu_tanh, ops::gelu_tanh_gradient, ops::geglu, ops::geglu_gradient, ops::clamped_swiglu,
     ops::clamped_swiglu_gradient, ops::attention_with_sinks, ops::attention_sink_gradient>;
 inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
-
-/// Any type with the name and the rule text of an operator.
-template <class Operator>
-concept named_operator_type = requires {
-  requires std::is_convertible_v<decltype(Operator::name), const char*>;
-  requires std::is_convertible_v<decltype(Operator::text), const char*>;
-};
 
 namespace detail {
 
