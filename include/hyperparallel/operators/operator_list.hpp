@@ -161,6 +161,9 @@ constexpr operator_value operator_value_from() {
   if constexpr (requires { Operator::starts_at_zero; }) o.starts_at_zero = Operator::starts_at_zero;
   if constexpr (requires { Operator::passes_gradient; }) o.passes_gradient = Operator::passes_gradient;
   if constexpr (requires { Operator::without_gradient; }) o.without_gradient = Operator::without_gradient;
+  if constexpr (requires { Operator::is_product; }) o.is_product = Operator::is_product;
+  if constexpr (requires { Operator::accumulates; }) o.accumulates = Operator::accumulates;
+  if constexpr (requires { Operator::attends; }) o.attends = Operator::attends;
   if constexpr (requires { Operator::not_differentiable; }) o.constant = Operator::not_differentiable ? ~0u : 0u;
   if constexpr (requires(const local_work& w) { Operator::flops(w); }) {
     o.has_flops = true;

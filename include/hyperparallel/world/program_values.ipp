@@ -59,7 +59,7 @@ template <class World, class T>
 void program_values<World, T>::clear_accumulated() {
   for (const program_compute& c : program().compute) {
     const graph_operator& op = program().graph.op[c.op];
-    if (op.kind != id_of<ops::accumulate>) continue;
+    if (!program().graph.value_of(op).accumulates) continue;
     const int home = program().home[op.operand[0]];
     if (home < 0) continue;
     memory_->clear(home);
