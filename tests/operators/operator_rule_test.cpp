@@ -4,7 +4,6 @@
 #include <hyperparallel/operators/operator_list.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
-#include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/normalization.hpp>
 #include <hyperparallel/operators/rules/reduction.hpp>
 
@@ -106,15 +105,15 @@ constexpr bool is_listed(const hp::rule_result& made, const hp::operand_ranks& r
 constexpr bool are_listed() {
   for (int rank = 1; rank < hp::max_dims; ++rank) {
     const hp::operand_ranks one{1, {rank}}, two{2, {rank, rank}}, matrix{2, {rank, 2}};
-    const bool same = is_listed<hp::ops::softmax>(hp::rules::softmax(rank), one) &&
-                      is_listed<hp::ops::rms_norm>(hp::rules::rms_norm(rank), {2, {rank, 1}}) &&
-                      is_listed<hp::ops::layer_norm>(hp::rules::layer_norm(rank, 1, 2), {3, {rank, 1, 1}}) &&
-                      is_listed<hp::ops::embed>(hp::rules::embedding(rank), matrix) &&
-                      is_listed<hp::ops::contract>(hp::rules::linear(rank), matrix, "*k,nk->*n") &&
-                      is_listed<hp::ops::reduce>(hp::rules::reduce("sum", rank), one, "*->") &&
-                      is_listed<hp::ops::exp>(hp::rules::elementwise("exp", rank), one) &&
-                      is_listed<hp::ops::sum>(hp::rules::elementwise("add", rank), two) &&
-                      is_listed<hp::ops::swiglu>(hp::rules::elementwise("swiglu_pair", rank), two);
+    const bool same =
+        is_listed<hp::ops::softmax>(hp::rules::reads_along("softmax", rank, -1, {}, 6), one) &&
+        is_listed<hp::ops::rms_norm>(hp::rules::rms_norm(rank), {2, {rank, 1}}) &&
+        is_listed<hp::ops::layer_norm>(hp::rules::normalize("layer_norm", rank, 1, 2, 8), {3, {rank, 1, 1}}) &&
+        is_listed<hp::ops::contract>(hp::rules::linear(rank), matrix, "*k,nk->*n") &&
+        is_listed<hp::ops::reduce>(hp::rules::reduce("sum", rank), one, "*->") &&
+        is_listed<hp::ops::exp>(hp::rules::elementwise("exp", rank), one) &&
+        is_listed<hp::ops::sum>(hp::rules::elementwise("add", rank), two) &&
+        is_listed<hp::ops::swiglu>(hp::rules::elementwise("swiglu_pair", rank), two);
     if (!same) return false;
   }
   return is_listed<hp::ops::contract>(hp::rules::matmul(2, 2), {}, "mk,kn->mn");

@@ -6,6 +6,9 @@
 // Where the reference refuses more than mathematics asks for, the entry asks for as much, so that its verdicts can be
 // compared; docs/reference/operator-deviations.md lists these.
 
+#include <hyperparallel/operators/ops/embed.hpp>
+#include <hyperparallel/operators/ops/layer_norm.hpp>
+#include <hyperparallel/operators/ops/softmax.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
 #include <hyperparallel/operators/rules/creation.hpp>
@@ -112,7 +115,8 @@ inline hp::rule_result concat(operator_case& c) {
 inline hp::rule_result stack(operator_case& c) { return rules::stack(c.rank(0), c.count(), c.integer_or(0, 0)); }
 inline hp::rule_result embedding(operator_case& c) {
   want_operands(c, 2, 2);
-  return rules::embedding(c.rank(0));
+  return rules::written("embedding", hp::ops::embed::text, {hp::reduce_op::sum, hp::moves_elements(0b10u)},
+                        {2, {c.rank(0), 2}});
 }
 
 /// Extents or dims as one list, or as attributes one by one.
@@ -273,14 +277,16 @@ inline hp::rule_result softmax(operator_case& c) {
   c.operand.resize(1);
   const rules::dim_list dims = c.has(0) ? c.dims(0) : rules::dim_list(-1);
   if (c.op.find("wiglu") != std::string::npos) return rules::packed_swiglu(c.rank(0), dims.at[0]);
-  return rules::softmax(c.rank(0), dims);
+  return rules::reads_along(hp::ops::softmax::name, c.rank(0), dims, hp::refuse_partials(),
+                            hp::ops::softmax::flops_per_point);
 }
 inline hp::rule_result rms_norm(operator_case& c) {
   refuse_partial_operands(c);
   return rules::rms_norm(c.rank(0), c.rank(1), c.count() - 1);
 }
 inline hp::rule_result layer_norm(operator_case& c) {
-  return rules::layer_norm(c.rank(0), c.is_list(0) ? c.extents(0).rank : 1, c.count() - 1);
+  return rules::normalize(hp::ops::layer_norm::name, c.rank(0), c.is_list(0) ? c.extents(0).rank : 1, c.count() - 1,
+                          hp::ops::layer_norm::flops_per_point);
 }
 inline hp::rule_result cumsum(operator_case& c) { return rules::cumsum(c.rank(0), c.integer(0)); }
 inline hp::rule_result sort(operator_case& c) { return rules::sort(c.rank(0), c.integer_or(0, -1)); }

@@ -2,20 +2,12 @@
 #pragma once
 // Elements read at indices, and sets of values.
 //
-// An index names a place in the whole dim, so a dim that indices run over is whole; the one exception is a table of
-// which each device reads the rows that it holds and takes zero for the others, which leaves a partial sum. Elements
-// are moved, so every reduction of the operand that holds them passes. Indices are never partial.
+// An index names a place in the whole dim, so a dim that indices run over is whole. Elements are moved, so every reduction
+// of the operand that holds them passes. Indices are never partial.
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace rules {
-
-/// Rows of a table, at indices of `rank` dims. Operands: indices, table. A sharded vocabulary is a masked look-up and a
-/// partial sum.
-constexpr rule_result embedding(int rank) {
-  if (rank < 0 || rank >= max_dims) return no_rule("embedding", rule_code::too_many_dims, rank);
-  return written("embedding", "*,vh->*h", {reduce_op::sum, moves_elements(0b10u)}, {2, {rank, 2}});
-}
 
 /// result[i…][j][k…] = x[i…][index[i…][j][k…]][k…]: index and x have the same dims but along `dim`. Operands: x, index.
 constexpr rule_result gather(int rank, int dim) {
