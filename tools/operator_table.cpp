@@ -12,7 +12,6 @@
 #include <hyperparallel/operators/rules/attention.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
 #include <hyperparallel/operators/rules/convolution.hpp>
-#include <hyperparallel/operators/rules/creation.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
 #include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/joining.hpp>
@@ -218,8 +217,6 @@ int main() {
                               {"tril(2)", tril(2)}});
   valid &= table("Joining and splitting", {{"concat({8, 6}, {8, 6}; 0)", concat(same, 2, 0)},
                                            {"stack(2, 2, 0)", stack(2, 2, 0)},
-                                           {"unbind(2, 0)", unbind(2, 0)},
-                                           {"split({8, 6}, 0, 4)", split(matrix, 0, 4)},
                                            {"slice_dim({8, 6}, 0, 2, 6)", slice_dim(matrix, 0, 2, 6)},
                                            {"pad({8, 6}, {1, 0}, {1, 0})", pad(matrix, {1, 0}, {1, 0})},
                                            {"place_slice({8, 6}, 0, 2, 1, 16)", place_slice(matrix, 0, 2, 1, 16)}});

@@ -11,7 +11,6 @@
 #include <hyperparallel/operators/ops/softmax.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
-#include <hyperparallel/operators/rules/creation.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
 #include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/joining.hpp>
@@ -246,29 +245,41 @@ inline hp::rule_result slice_dim(operator_case& c) {
   if (dim >= 0) want_whole(c.operand[0], dim, dim + 1);
   return rules::slice_dim(c.shape(0), c.integer(0), c.integer(1), c.integer(2), c.integer_or(3, 1));
 }
+/// The first of the parts along dim `d`; all have its layout.
+inline hp::rule_result part(const operator_case& c, int d, hp::extent_t size) {
+  return rules::slice_dim(c.shape(0), d, 0, size);
+}
 inline hp::rule_result split(operator_case& c) {
   const int size = c.integer(0), dim = c.integer_or(1, 0), d = rules::from_front(dim, c.rank(0));
   if (d >= 0) want_whole(c.operand[0], d, d + 1);
-  const hp::shape from = c.shape(0);
-  if (d >= 0 && d < from.rank && size > 0) c.copies = static_cast<int>(rules::part_count(from.extent[d], size));
-  return rules::split(from, dim, size);
+  if (d < 0 || size < 1) throw refused_case("the dim or the size of a part is out of range");
+  const hp::extent_t n = c.shape(0).extent[d];
+  c.copies = n == 0 ? 1 : static_cast<int>(hp::ceil_divide(n, hp::extent_t{size}));
+  return part(c, d, hp::smaller(n, hp::extent_t{size}));
 }
 inline hp::rule_result split_by_sizes(operator_case& c) {
   const int dim = c.integer_or(1, 0), d = rules::from_front(dim, c.rank(0));
   if (d >= 0) want_whole(c.operand[0], d, d + 1);
   const hp::shape sizes = c.extents(0);
-  hp::shape from = c.shape(0);
-  if (c.given.empty() && d >= 0) {
-    from.extent[d] = 0;
-    for (int i = 0; i < sizes.rank; ++i) from.extent[d] += sizes.extent[i];
+  if (d < 0 || sizes.rank == 0) throw refused_case("the dim is out of range, or there are no parts");
+  hp::extent_t total = 0;
+  for (int i = 0; i < sizes.rank; ++i) {
+    if (sizes.extent[i] < 0) throw refused_case("a part has a negative size");
+    total += sizes.extent[i];
   }
+  if (!c.given.empty() && c.shape(0).extent[d] != total) throw refused_case("the parts are not all of the dim");
+  c.given = {c.shape(0)};
+  c.given[0].extent[d] = total;
   c.copies = sizes.rank;
-  return rules::split_by_sizes(from, dim, sizes.extent, sizes.rank);
+  return part(c, d, sizes.extent[0]);
 }
 inline hp::rule_result unbind(operator_case& c) {
   const int dim = c.integer_or(0, 0), d = rules::from_front(dim, c.rank(0));
-  if (d >= 0) c.copies = static_cast<int>(c.shape(0).extent[d]);
-  return rules::unbind(c.rank(0), dim);
+  if (d < 0) throw refused_case("the dim is out of range");
+  c.copies = static_cast<int>(c.shape(0).extent[d]);
+  rules::index_entry entry[hp::max_dims];
+  entry[d] = rules::one(0);
+  return rules::index(c.shape(0), entry, c.rank(0));
 }
 
 inline hp::rule_result softmax(operator_case& c) {
@@ -293,11 +304,25 @@ inline hp::rule_result sort(operator_case& c) { return rules::sort(c.rank(0), c.
 inline hp::rule_result topk(operator_case& c) {
   return rules::topk(c.rank(0), c.integer_or(1, -1), c.integer_or(0, 1));
 }
-inline hp::rule_result multinomial(operator_case& c) { return rules::multinomial(c.rank(0), c.integer_or(0, 1)); }
+/// Indices drawn from the rows of probabilities: a row is whole, since its draws depend on all of it.
+inline hp::rule_result multinomial(operator_case& c) {
+  if (c.rank(0) < 1 || c.rank(0) > 2 || c.integer_or(0, 1) < 1) throw refused_case("there is no row or no sample");
+  hp::rule_result r =
+      rules::written("multinomial", "*E->*K", {hp::reduce_op::none, hp::refuse_partials()}, {1, {c.rank(0)}});
+  r.rule.factor[c.rank(0)].extent = c.integer_or(0, 1);
+  return r;
+}
 /// Of the operand it reads the type and the device only.
 inline hp::rule_result new_ones(operator_case& c) {
   c.operand.clear();
-  return rules::creation("new_ones", all_extents(c));
+  const hp::shape sizes = all_extents(c);
+  hp::factor_rule r = rules::rule_called("new_ones", hp::refuse_partials(), 0);
+  hp::tensor_factors& t = hp::add_result(r);
+  for (int d = 0; d < sizes.rank; ++d) {
+    if (sizes.extent[d] < 1) throw refused_case("an extent is below 1");
+    hp::add_dim(t, hp::add_factor(r, hp::factor_kind::pass_through, sizes.extent[d]));
+  }
+  return hp::checked_rule(r);
 }
 
 struct operator_entry {
