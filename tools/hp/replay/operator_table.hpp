@@ -21,10 +21,9 @@
 #include <hyperparallel/operators/rules/slicing.hpp>
 
 #include "operator_reading.hpp"
+#include "reference_rules.hpp"
 
 namespace replay::reference {
-
-namespace rules = hp::rules;
 
 // What the reference asks for beyond mathematics.
 
@@ -127,7 +126,7 @@ inline hp::shape all_extents(const operator_case& c) {
   for (std::size_t i = 0; i < c.attribute.size(); ++i) s.extent[s.rank++] = c.integer(i);
   return s;
 }
-inline hp::rule_result expand(operator_case& c) { return rules::expand(c.rank(0), all_extents(c)); }
+inline hp::rule_result expand(operator_case& c) { return expand(c.rank(0), all_extents(c)); }
 inline hp::rule_result expand_as(operator_case& c) {
   if (c.given.size() < 2) throw refused_case("the shapes are missing");
   c.operand.resize(1);
@@ -146,10 +145,10 @@ inline hp::rule_result transpose(operator_case& c) {
 inline hp::rule_result repeat_interleave(operator_case& c) {
   if (!c.has(1)) {
     want_whole(c.operand.at(0), c.is_list(0) ? 0 : 1, c.rank(0));  // counts of their own do not cut evenly
-    return rules::repeat_interleave_flat(c.shape(0), c.is_list(0) ? 1 : c.integer(0));
+    return repeat_interleave_flat(c.shape(0), c.is_list(0) ? 1 : c.integer(0));
   }
   const int dim = rules::from_front(c.integer(1), c.rank(0));
-  if (c.is_list(0)) return rules::repeat_interleave_by_counts(c.rank(0), c.integer(1));
+  if (c.is_list(0)) return repeat_interleave_by_counts(c.rank(0), c.integer(1));
   if (dim >= 0) want_whole(c.operand.at(0), dim, dim + 1);
   return rules::repeat_interleave(c.rank(0), c.integer(1), c.integer(0));
 }

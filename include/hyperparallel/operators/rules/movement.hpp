@@ -93,28 +93,6 @@ constexpr rule_result expand(const shape& from, const shape& to) {
   return checked_rule(r);
 }
 
-/// The same where only the rank of the operand is known: -1 keeps a dim, any other extent asks for a whole dim, of that
-/// extent or of size 1. Fails as well where a dim that is not there should be kept.
-constexpr rule_result expand(int rank, const shape& to) {
-  if (!is_rank(rank) || !is_rank(to.rank)) return no_rule("expand", rule_code::too_many_dims, rank);
-  if (to.rank < rank) return no_rule("expand", rule_code::axes_differ_from_rank, to.rank);
-  factor_rule r = rule_called("expand", moves_elements(0b1u), 0);
-  tensor_factors &x = add_operand(r), &y = add_result(r);
-  for (int d = 0; d < to.rank; ++d) {
-    const bool given = d >= to.rank - rank, kept = to.extent[d] == -1;
-    if ((kept && !given) || (!kept && to.extent[d] < 1)) return no_rule("expand", rule_code::attribute_is_invalid, d);
-    if (kept) {
-      const int f = add_factor(r);
-      add_dim(x, f);
-      add_dim(y, f);
-      continue;
-    }
-    if (given) add_dim(x, add_whole(r));
-    add_dim(y, add_factor(r, factor_kind::pass_through, to.extent[d]));
-  }
-  return checked_rule(r);
-}
-
 /// Each element `times` times in a row along `dim`: the copy is the minor factor, so the dim may stay sharded.
 constexpr rule_result repeat_interleave(int rank, int dim, extent_t times) {
   const chosen_dims c = choose(dim, rank);
@@ -128,36 +106,6 @@ constexpr rule_result repeat_interleave(int rank, int dim, extent_t times) {
     add_dim(y, d);
     if (has(c.mask, d)) extend_dim(y, add_whole(r, times));
   }
-  return checked_rule(r);
-}
-
-/// Each element of `dim` as often as its own count says: where a slice lands depends on all counts before it.
-constexpr rule_result repeat_interleave_by_counts(int rank, int dim) {
-  const chosen_dims c = choose(dim, rank);
-  if (c.status.code != rule_code::ok) return refused("repeat_interleave", c.status);
-  factor_rule r = rule_called("repeat_interleave", moves_elements(0b1u), 0);
-  add_factors(r, rank);
-  set_kind(r, 0, c.mask, factor_kind::need_replication);
-  const int repeated = add_whole(r);
-  add_dims(add_operand(r), 0, rank);
-  tensor_factors& y = add_result(r);
-  for (int d = 0; d < rank; ++d) add_dim(y, has(c.mask, d) ? repeated : d);
-  return checked_rule(r);
-}
-
-/// The same of the flattened tensor: its first dim may stay sharded, others where all before them are cut to pieces.
-constexpr rule_result repeat_interleave_flat(const shape& from, extent_t times) {
-  if (!is_rank(from.rank)) return no_rule("repeat_interleave", rule_code::too_many_dims, from.rank);
-  if (times < 1) return no_rule("repeat_interleave", rule_code::attribute_is_invalid);
-  factor_rule r = rule_called("repeat_interleave", moves_elements(0b1u), 0);
-  add_dim(add_result(r));
-  tensor_factors& x = add_operand(r);
-  for (int d = 0; d < from.rank; ++d) {
-    const int f = add_factor(r, factor_kind::pass_through, from.extent[d]);
-    add_dim(x, f);
-    extend_dim(r.result[0], f);
-  }
-  extend_dim(r.result[0], add_whole(r, times));
   return checked_rule(r);
 }
 
