@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
@@ -13,9 +12,7 @@
 #include <hyperparallel/operators/rules/attention.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
 #include <hyperparallel/operators/rules/convolution.hpp>
-#include <hyperparallel/operators/rules/creation.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
-#include <hyperparallel/operators/rules/expert.hpp>
 #include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/joining.hpp>
 #include <hyperparallel/operators/rules/movement.hpp>
@@ -90,7 +87,6 @@ std::vector<entry> reduction_entries() {
   all.push_back({"sum(3, 1, keep)", reduce("sum", 3, 1, true)});
   all.push_back({"indexed_reduction(\"max\", 3, 1)", indexed_reduction("max", 3, 1)});
   all.push_back({"index_of(\"argmax\", 3, 1)", index_of("argmax", 3, 1)});
-  all.push_back({"count_nonzero(2, 1)", count_nonzero(2, 1)});
   return all;
 }
 
@@ -195,21 +191,14 @@ int main() {
                                        {"elementwise(\"mul\", {8, 6}, {6})", elementwise("mul", pair, 2)}});
   valid &= table("Contractions", {{"matmul(2, 2)", matmul(2, 2)},
                                   {"matmul(2, 2, false, true)", matmul(2, 2, false, true)},
-                                  {"bmm()", bmm()},
                                   {"linear(3)", linear(3)},
-                                  {"linear(3, bias)", linear(3, true)},
-                                  {"addmm()", addmm()},
-                                  {"outer()", outer()},
-                                  {"dot()", dot()},
-                                  {"ragged_matmul()", ragged_matmul()}});
+                                  {"linear(3, bias)", linear(3, true)}});
   valid &= table("Reductions", reduction_entries());
-  valid &= table("Normalisation", {{"softmax(2, -1)", softmax(2, -1)},
-                                   {"log_softmax(2, -1)", log_softmax(2, -1)},
-                                   {"layer_norm(3, 1, 2)", layer_norm(3, 1, 2)},
-                                   {"rms_norm(3)", rms_norm(3)},
-                                   {"packed_swiglu(2)", packed_swiglu(2)},
-                                   {"cross_entropy(2)", cross_entropy(2)},
-                                   {"cross_entropy(2, sum)", cross_entropy(2, hp::reduce_op::sum)}});
+  valid &= table("Normalisation",
+                 {{"reads_along(\"log_softmax\", 2, -1)", reads_along("log_softmax", 2, -1, hp::refuse_partials(), 6)},
+                  {"normalize(\"layer_norm\", 3, 1, 2)", normalize("layer_norm", 3, 1, 2, 8)},
+                  {"rms_norm(3)", rms_norm(3)},
+                  {"packed_swiglu(2)", packed_swiglu(2)}});
   valid &= table("Order along a dim", {{"cumsum(2, 1)", cumsum(2, 1)},
                                        {"cumprod(2, 1)", cumprod(2, 1)},
                                        {"sort(2)", sort(2)},
@@ -228,14 +217,10 @@ int main() {
                               {"tril(2)", tril(2)}});
   valid &= table("Joining and splitting", {{"concat({8, 6}, {8, 6}; 0)", concat(same, 2, 0)},
                                            {"stack(2, 2, 0)", stack(2, 2, 0)},
-                                           {"unbind(2, 0)", unbind(2, 0)},
-                                           {"split({8, 6}, 0, 4)", split(matrix, 0, 4)},
-                                           {"chunk({8, 6}, 0, 2)", chunk(matrix, 0, 2)},
                                            {"slice_dim({8, 6}, 0, 2, 6)", slice_dim(matrix, 0, 2, 6)},
                                            {"pad({8, 6}, {1, 0}, {1, 0})", pad(matrix, {1, 0}, {1, 0})},
                                            {"place_slice({8, 6}, 0, 2, 1, 16)", place_slice(matrix, 0, 2, 1, 16)}});
-  valid &= table("Indices", {{"embedding(2)", embedding(2)},
-                             {"gather(2, 1)", gather(2, 1)},
+  valid &= table("Indices", {{"gather(2, 1)", gather(2, 1)},
                              {"index_select(2, 0)", index_select(2, 0)},
                              {"gather_nd(3, 2, 2)", gather_nd(3, 2, 2)},
                              {"one_hot(1, -1, 10)", one_hot(1, -1, 10)},
@@ -244,21 +229,7 @@ int main() {
                              {"scatter_add(2, 1)", scatter_add(2, 1)},
                              {"scatter_update(2, 1)", scatter_update(2, 1)},
                              {"masked_scatter(2, 2, 1)", masked_scatter(2, 2, 1)}});
-  hp::rules::attention_options heads{.form = attention_form::bnsd, .heads = 8, .kv_heads = 2};
-  std::vector<entry> attentions;
-  const std::pair<const char*, attention_form> forms[] = {{"bnsd", attention_form::bnsd},
-                                                          {"bsh", attention_form::bsh},
-                                                          {"sbh", attention_form::sbh},
-                                                          {"bsnd", attention_form::bsnd},
-                                                          {"tnd", attention_form::tnd}};
-  for (const auto& [name, form] : forms) {
-    heads.form = form;
-    attentions.push_back({std::string("attention(") + name + ", 8 heads, 2 of keys)", attention(heads)});
-  }
-  valid &= table("Attention", attentions);
-  valid &= table("Experts", {{"choose_experts(8)", choose_experts(8)},
-                             {"dispatch(64, 8, 512)", dispatch(64, 8, 512)},
-                             {"combine()", combine()}});
+  valid &= table("Attention", {{"attention(8, 2)", attention(8, 2)}, {"attention(8, 8)", attention(8, 8)}});
   valid &= table("Convolution", {{"convolution({1, 4, 8, 8}, {6, 4, 3, 3})", convolution({1, 4, 8, 8}, {6, 4, 3, 3})}});
   std::printf("\n%zu operators in all, by the names of their rules.\n", operators.size());
   print_operators_with_kernels();

@@ -30,10 +30,10 @@ struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"ep", 4}> {};
 using by_token = hp::layout<mesh, "dp", hp::none>;
 
 struct softmax {  // over the last dim: every device needs whole rows
-  static constexpr hp::factor_rule rule =
-      hp::rule_from("softmax", "tE->tE", {hp::reduce_op::none, hp::refuse_partials(), 5}).rule;
+  static constexpr const char *name = "softmax", *text = "*E->*E";
+  static constexpr int flops_per_point = 5;
 };
-static_assert(hp::operator_type<softmax> && hp::check_rule(softmax::rule).code == hp::rule_code::ok);
+static_assert(hp::check_rule(hp::rule_of<softmax, 2>).code == hp::rule_code::ok);
 
 static_assert(std::is_same_v<hp::result_layout<softmax, by_token>, by_token>);
 static_assert(!hp::accepts<softmax, hp::layout<mesh, "dp", "ep">>);                         // E must be whole

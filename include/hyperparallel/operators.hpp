@@ -13,9 +13,7 @@
 #include <hyperparallel/operators/rules/attention.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
 #include <hyperparallel/operators/rules/convolution.hpp>
-#include <hyperparallel/operators/rules/creation.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
-#include <hyperparallel/operators/rules/expert.hpp>
 #include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/joining.hpp>
 #include <hyperparallel/operators/rules/movement.hpp>

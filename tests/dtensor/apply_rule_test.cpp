@@ -10,7 +10,7 @@
 #include <hyperparallel/kernels/contraction.hpp>
 #include <hyperparallel/kernels/elementwise.hpp>
 #include <hyperparallel/kernels/elementwise_functions.hpp>
-#include <hyperparallel/operators/operator_table.hpp>
+#include <hyperparallel/operators/operator_rule.hpp>
 #include <hyperparallel/operators/rule_text.hpp>
 
 #include "dtensor/worlds.hpp"

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/dtensor/creation.hpp>
 #include <hyperparallel/kernels/contraction.hpp>
-#include <hyperparallel/operators/operator_table.hpp>
+#include <hyperparallel/operators/operator_rule.hpp>
 
 namespace hp = hyperparallel;
 

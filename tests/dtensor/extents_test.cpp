@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <hyperparallel/operators/operator_table.hpp>
+#include <hyperparallel/operators/operator_rule.hpp>
 
 namespace hp = hyperparallel;
 

@@ -162,25 +162,4 @@ TEST(Indexing, FindsMembersOfASet) {
   EXPECT_FALSE(out[1]);
 }
 
-TEST(Indexing, NonzeroOfAPartCountsFromTheWhole) {
-  naive::for_each_shape(0, 3, 0, 3, [](const hp::shape& s) {
-    const auto x = naive::choices<int>(s, 2, 1);
-    std::vector<extent_t> expected;
-    naive::for_each_index(s, [&](const index& i) {
-      if (x.at(i) != 0) expected.insert(expected.end(), i.begin(), i.end());
-    });
-    const extent_t n = hk::count_nonzero(x.view());
-    ASSERT_EQ(n * s.rank, static_cast<extent_t>(expected.size()));
-    array<std::int64_t> out(hp::shape{n, s.rank});
-    hk::nonzero(x.view(), out.view());
-    for (extent_t i = 0; i < out.count; ++i) ASSERT_EQ(out[i], expected[static_cast<std::size_t>(i)]);
-    if (s.rank == 0 || s.extent[0] < 2) return;
-    const auto tail = naive::part(x, 0, 1, s.extent[0]);
-    const extent_t begin[3] = {1, 0, 0}, rest = hk::count_nonzero(tail.view());
-    array<std::int64_t> shifted(hp::shape{rest, s.rank});
-    hk::nonzero(tail.view(), shifted.view(), begin);
-    ASSERT_TRUE(naive::same(shifted, naive::part(out, 0, n - rest, n)));
-  });
-}
-
 }  // namespace

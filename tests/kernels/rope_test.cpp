@@ -17,28 +17,21 @@ using naive::array;
 using naive::index;
 using naive::noise;
 
-constexpr hk::rope_pairing pairings[] = {hk::rope_pairing::half_split, hk::rope_pairing::interleaved};
-
-/// Places of pair i among `dims` turning elements.
-std::pair<extent_t, extent_t> pair_at(hk::rope_pairing pairing, extent_t dims, extent_t i) {
-  return pairing == hk::rope_pairing::half_split ? std::pair{i, i + dims / 2} : std::pair{2 * i, 2 * i + 1};
-}
-
 /// The definition: pair i is a complex number, turned by its angle.
 template <class T>
 array<double> define(const array<T>& x, int axis, const hk::rope_options& o) {
   array<double> out(x.extents);
-  const extent_t width = x.extents.extent[x.extents.rank - 1], dims = o.dims == 0 ? width : o.dims;
+  const extent_t width = x.extents.extent[x.extents.rank - 1], pairs = width / 2;
   naive::for_each_index(x.extents, [&](const index& i) { out.at(i) = static_cast<double>(hk::load(x.at(i))); });
   naive::for_each_index(x.extents, [&](index i) {
     if (i.back() != 0) return;
-    for (extent_t p = 0; p < dims / 2; ++p) {
-      const auto [a, b] = pair_at(o.pairing, dims, p);
+    for (extent_t p = 0; p < pairs; ++p) {
       const auto position = static_cast<double>(o.first_position + i[static_cast<std::size_t>(axis)]);
-      const double angle = position / std::pow(o.base, 2 * static_cast<double>(p) / static_cast<double>(dims));
-      i.back() = a;
+      const double angle =
+          (o.back ? -position : position) / std::pow(o.base, static_cast<double>(p) / static_cast<double>(pairs));
+      i.back() = p;
       double& real = out.at(i);
-      i.back() = b;
+      i.back() = p + pairs;
       double& imaginary = out.at(i);
       const auto turned = std::complex(real, imaginary) * std::polar(1.0, angle);
       real = turned.real();
@@ -52,39 +45,21 @@ template <class T>
 void check(double tolerance) {
   for (const hp::shape& s : {hp::shape{5, 2}, hp::shape{2, 3, 5, 6}, hp::shape{2, 5, 3, 140}})
     for (int axis = 0; axis + 1 < s.rank; ++axis)
-      for (const hk::rope_pairing pairing : pairings)
-        for (const extent_t dims : {0, 2}) {
-          const hk::rope_options o{100, 11, dims, pairing};
-          const auto x = noise<T>(s, 1);
-          array<T> out(s), in_place = x;
-          hk::rope(x.view(), out.view(), axis, o);
-          ASSERT_LE(naive::distance(out, define(x, axis, o)), tolerance);
-          hk::rope(in_place.view(), in_place.view(), axis, o);
-          ASSERT_TRUE(naive::same(in_place, out));
-        }
+      for (const bool back : {false, true}) {
+        const hk::rope_options o{100, 11, back};
+        const auto x = noise<T>(s, 1);
+        array<T> out(s), in_place = x;
+        hk::rope(x.view(), out.view(), axis, o);
+        ASSERT_LE(naive::distance(out, define(x, axis, o)), tolerance);
+        hk::rope(in_place.view(), in_place.view(), axis, o);
+        ASSERT_TRUE(naive::same(in_place, out));
+      }
 }
 
 TEST(Rope, TurnsPairsAsComplexNumbers) {
   check<double>(1e-13);
   check<float>(1e-6);
   check<hp::bf16_bits>(1.0 / 128);
-}
-
-TEST(Rope, TablesOfTheSameAnglesGiveTheSameBits) {
-  const auto x = noise<float>(hp::shape{2, 7, 3, 10}, 1);
-  for (const hk::rope_pairing pairing : pairings)
-    for (const extent_t dims : {10, 4}) {
-      array<float> cosine(hp::shape{7, dims / 2}), sine(cosine.extents), by_table(x.extents), out(x.extents);
-      naive::for_each_index(cosine.extents, [&](const index& i) {
-        const double angle = static_cast<double>(5 + i[0]) *
-                             std::pow(10000.0, -2.0 * static_cast<double>(i[1]) / static_cast<double>(dims));
-        cosine.at(i) = static_cast<float>(std::cos(angle));
-        sine.at(i) = static_cast<float>(std::sin(angle));
-      });
-      hk::rope(x.view(), out.view(), 1, {10000, 5, dims, pairing});
-      hk::rotate_pairs(x.view(), cosine.view(), sine.view(), by_table.view(), 1, pairing);
-      ASSERT_TRUE(naive::same(by_table, out));
-    }
 }
 
 TEST(Rope, SlicesAtTheirPositionsAreTheWholesToTheBit) {
@@ -103,17 +78,16 @@ TEST(Rope, SlicesAtTheirPositionsAreTheWholesToTheBit) {
 
 TEST(Rope, ProductsDependOnTheDistanceAlone) {
   const auto q = noise<double>(hp::shape{1, 16}, 1), k = noise<double>(hp::shape{1, 16}, 2);
-  const auto product = [&](extent_t at_q, extent_t at_k, hk::rope_pairing pairing) {
+  const auto product = [&](extent_t at_q, extent_t at_k) {
     array<double> a(q.extents), b(k.extents);
-    hk::rope(q.view(), a.view(), 0, {10000, at_q, 0, pairing});
-    hk::rope(k.view(), b.view(), 0, {10000, at_k, 0, pairing});
+    hk::rope(q.view(), a.view(), 0, {10000, at_q});
+    hk::rope(k.view(), b.view(), 0, {10000, at_k});
     double sum = 0;
     for (extent_t i = 0; i < 16; ++i) sum += a[i] * b[i];
     return sum;
   };
-  for (const hk::rope_pairing pairing : pairings)
-    for (extent_t distance = -5; distance <= 5; ++distance)
-      EXPECT_NEAR(product(10 + distance, 10, pairing), product(1000 + distance, 1000, pairing), 1e-11);
+  for (extent_t distance = -5; distance <= 5; ++distance)
+    EXPECT_NEAR(product(10 + distance, 10), product(1000 + distance, 1000), 1e-11);
 }
 
 }  // namespace

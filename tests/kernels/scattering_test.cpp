@@ -48,34 +48,26 @@ TEST(Scattering, ScattersAlongEveryDimAndWindowsAreSlices) {
   });
 }
 
-TEST(Scattering, UpdatesRowsOfEveryDimAndWindowsAreSlices) {
+TEST(Scattering, UpdatesRowsAndWindowsAreSlices) {
   naive::for_each_shape(1, 3, 1, 3, [](const hp::shape& s) {
     const auto before = noise<int>(s, 1);
-    for (int axis = 0; axis < s.rank; ++axis)
-      for (const hk::scatter_mode mode : modes) {
-        const auto rows = naive::choices<std::int32_t>(hp::shape{4}, s.extent[axis], 2);
-        hp::shape updates = s;
-        updates.extent[axis] = 4;
-        const auto source = noise<int>(updates, 3);
-        array<int> expected = before, out = before;
-        naive::for_each_index(updates, [&](const index& i) {
-          index to = i;
-          to[at(axis)] = rows[i[at(axis)]];
-          apply(mode, expected.at(to), source.at(i));
-        });
-        hk::index_update(rows.view(), source.view(), out.view(), axis, mode);
-        ASSERT_TRUE(naive::same(out, expected));
-        if (mode == hk::scatter_mode::add) {
-          out = before;
-          hk::index_add(rows.view(), source.view(), out.view(), axis);
-          ASSERT_TRUE(naive::same(out, expected));
-        }
-        for (extent_t begin = 0; begin < s.extent[axis]; ++begin) {
-          auto window = naive::part(before, axis, begin, begin + 1);
-          hk::index_update(rows.view(), source.view(), window.view(), axis, mode, begin);
-          ASSERT_TRUE(naive::same(window, naive::part(expected, axis, begin, begin + 1)));
-        }
-      }
+    const auto rows = naive::choices<std::int32_t>(hp::shape{4}, s.extent[0], 2);
+    hp::shape updates = s;
+    updates.extent[0] = 4;
+    const auto source = noise<int>(updates, 3);
+    array<int> expected = before, out = before;
+    naive::for_each_index(updates, [&](const index& i) {
+      index to = i;
+      to[0] = rows[i[0]];
+      expected.at(to) = source.at(i);
+    });
+    hk::scatter_update(rows.view(), source.view(), out.view());
+    ASSERT_TRUE(naive::same(out, expected));
+    for (extent_t begin = 0; begin < s.extent[0]; ++begin) {
+      auto window = naive::part(before, 0, begin, begin + 1);
+      hk::scatter_update(rows.view(), source.view(), window.view(), begin);
+      ASSERT_TRUE(naive::same(window, naive::part(expected, 0, begin, begin + 1)));
+    }
   });
 }
 
@@ -93,7 +85,7 @@ TEST(Scattering, SixteenBitFloatsAddInFloat) {
   array<hp::bf16_bits> target(hp::shape{1}, hp::to_bf16(1.0F));
   const array<std::int64_t> rows(hp::shape{2});
   const array<hp::bf16_bits> source(hp::shape{2}, hp::to_bf16(0.0078125F));
-  hk::index_add(rows.view(), source.view(), target.view(), 0);
+  hk::scatter(rows.view(), source.view(), target.view(), 0, hk::scatter_mode::add);
   EXPECT_EQ(hp::to_float(target[0]), 1.015625F);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/operators/derive.hpp>
+#include <hyperparallel/operators/operator_list.hpp>
 #include <hyperparallel/operators/shape_factors.hpp>
 
 #include <gtest/gtest.h>
@@ -24,10 +25,10 @@ using y = hp::result_layout<hp::ops::matmul, h, on<"tp", none>>;
 static_assert(std::is_same_v<h, on<"dp", "tp">>);
 static_assert(std::is_same_v<y, on<"dp", none, hp::partial("tp")>>);
 static_assert(std::is_same_v<hp::result_layout<hp::ops::matmul, y, on<none, "ep">>, on<"dp", "ep", hp::partial("tp")>>);
-static_assert(std::is_same_v<hp::result_layout<hp::ops::add<2>, y, y>, y>);
-static_assert(std::is_same_v<hp::result_layout<hp::ops::add<2>, x, y>, y>);               // x is filled
-static_assert(std::is_same_v<hp::result_layout<hp::ops::add<2>, on<none, "tp">, h>, h>);  // and sliced
-static_assert(std::is_same_v<hp::result_layout<hp::ops::router, on<hp::axes("dp", "ep"), none>, on<none, "tp">>,
+static_assert(std::is_same_v<hp::result_layout<hp::ops::add, y, y>, y>);
+static_assert(std::is_same_v<hp::result_layout<hp::ops::add, x, y>, y>);               // x is filled
+static_assert(std::is_same_v<hp::result_layout<hp::ops::add, on<none, "tp">, h>, h>);  // and sliced
+static_assert(std::is_same_v<hp::result_layout<hp::ops::matmul, on<hp::axes("dp", "ep"), none>, on<none, "tp">>,
                              on<hp::axes("dp", "ep"), "tp">>);
 
 // A size-1 axis is no sharding, so it disagrees with nothing.
@@ -52,9 +53,23 @@ static_assert(!hp::accepts<hp::ops::matmul, x, on<none, none, none>>);
 static_assert(!hp::accepts<hp::ops::matmul, x, hp::layout<twin, none, "tp">>);
 static_assert(!hp::accepts<hp::ops::grouped_swiglu, on<none, "ep", none, "tp", none>>);
 static_assert(!hp::accepts<hp::ops::grouped_swiglu, on<none, "ep", none, none, none, hp::partial("tp")>>);
-static_assert(!hp::accepts<hp::ops::add<2>, on<"tp", none>, y>);
+static_assert(!hp::accepts<hp::ops::add, on<"tp", none>, y>);
 static_assert(!hp::accepts<int, x, y>);
 static_assert(!hp::accepts<hp::ops::matmul, int, x>);
+
+// A listed operator, and a user's by its text alone, at the ranks of the layouts.
+static_assert(std::is_same_v<hp::result_layout<hp::ops::softmax, on<"dp", "ep", none>>, on<"dp", "ep", none>>);
+static_assert(!hp::accepts<hp::ops::softmax, on<none, "tp">> && !hp::accepts<hp::ops::softmax, y>);
+static_assert(
+    std::is_same_v<hp::result_layout<hp::ops::embed, on<"dp">, on<"tp", none>>, on<"dp", none, hp::partial("tp")>>);
+static_assert(!hp::accepts<hp::ops::contract, x, x>);  // each instance has its own text
+struct row_mean {
+  static constexpr const char *name = "row_mean", *text = "*k->*";
+  static constexpr hp::reduce_op reduction = hp::reduce_op::avg;
+};
+static_assert(std::is_same_v<hp::result_layout<row_mean, on<"dp", none, "tp">>,
+                             on<"dp", none, hp::partial("tp", hp::reduce_op::avg)>>);
+static_assert(!hp::accepts<row_mean, y> && !hp::accepts<row_mean, hp::layout<mesh>>);
 
 // A user's operator, and one whose text is no rule.
 struct row_maximum {

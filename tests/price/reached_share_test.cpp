@@ -69,4 +69,48 @@ TEST(ReachedShare, IsThatOfMeasuredAttention) {
   EXPECT_EQ(found, 2);
 }
 
+/// A user's products: of rows and columns, and of groups of them.
+struct my_product {
+  static constexpr const char *name = "my_product", *text = "gmk,gkn->gmn";
+  static constexpr hp::compute_unit unit = hp::compute_unit::matrix;
+  static constexpr int flops_per_point = 2;
+  static constexpr bool is_product = true;
+};
+using mine = hp::operators<hp::builtin, my_product>;
+
+/// Two products by `Product`, the first along its output on two devices, the second along what it sums over.
+template <class Product>
+hp::sharded_program products() {
+  hp::model_builder m({.operators = mine::list});
+  const int group = m.dim("group", 4), row = m.dim("row", 64), in = m.dim("in", 32), wide = m.dim("wide", 128);
+  const int up = m.parameter("up.weight", {group, in, wide}), down = m.parameter("down.weight", {group, wide, in});
+  const int h = m.apply<Product>("up", {m.input("x", {group, row, in}), up}, {.text = my_product::text});
+  m.apply<Product>("down", {h, down}, {.text = my_product::text});
+  EXPECT_EQ(m.graph.status.code, hp::graph_code::ok);
+  hp::strategy_value s;
+  s.mesh = {{1, {2}}, {{"tp"}}};
+  hp::add_column_parallel(s, "up", "tp");
+  hp::add_row_parallel(s, "down", "tp");
+  return hp::partition(m.graph, s);
+}
+
+// What a strategy, a price and an optimizer ask of a product they ask of a user's: it lies and costs as the built-in one.
+TEST(ReachedShare, AUsersProductIsAProduct) {
+  const hp::sharded_program own = products<my_product>(), listed = products<hp::ops::contract>();
+  ASSERT_EQ(own.status.code, hp::strategy_code::ok);
+  ASSERT_EQ(own.value.size, listed.value.size);
+  bool waits = false;
+  for (int v = 0; v < own.value.size; ++v) {
+    EXPECT_EQ(own.value[v].layout, listed.value[v].layout);
+    waits = waits || hp::is_partial(own.value[v].layout);
+  }
+  EXPECT_TRUE(waits) << "the second sums over what is cut";
+  ASSERT_EQ(own.compute.size, 2);
+  for (int c = 0; c < own.compute.size; ++c)
+    for (const hp::device_value& d : {hp::h100::device, hp::matrix384::device})
+      EXPECT_EQ(hp::price_of_compute(d, own, c).time, hp::price_of_compute(d, listed, c).time);
+  EXPECT_EQ(hp::sides_of(own.graph, hp::find_tensor(own.graph, "up.weight")),
+            hp::sides_of(listed.graph, hp::find_tensor(listed.graph, "up.weight")));
+}
+
 }  // namespace

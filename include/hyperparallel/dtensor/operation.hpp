@@ -3,15 +3,15 @@
 // An operator with its attributes as a value: the rule it has on operands of given shapes, and the kernel that obeys
 // it.
 //
-//   struct softmax {
+//   struct cumsum {
 //     int dim = -1;
-//     constexpr rule_result rule(const shape* x, int) const { return rules::softmax(x[0].rank, dim); }
+//     constexpr rule_result rule(const shape* x, int) const { return rules::cumsum(x[0].rank, dim); }
 //     template <class X>
 //     void run(const local_operation&, const_view<X> x, tensor_view<X> out) const { … }
 //   };
 //
-// From one such description come both faces: `apply<softmax{1}>(x)` on dtensors, checked by the compiler, and
-// `apply(softmax{1}, x)` on dynamic ones, checked when it runs, with the same words. A description may add
+// From one such description come both faces: `apply<cumsum{1}>(x)` on dtensors, checked by the compiler, and
+// `apply(cumsum{1}, x)` on dynamic ones, checked when it runs, with the same words. A description may add
 //   results<T…>     a tuple, the element types of the results; one of the first operand's unless it says so
 //   indices, truths masks of operands that hold indices (i32, i64) or truth values, whatever the others hold
 //   is_view         the result's blocks are the operand's (no kernel)

@@ -59,7 +59,7 @@ class adapter_pass {
  private:
   constexpr bool is_named(int o, const char* pattern) const {
     const graph_operator& op = g.op[o];
-    return op.kind == id_of<ops::contract> && op.operand_count == 2 &&
+    return g.value_of(op).is_product && op.operand_count == 2 &&
            g.tensor[op.operand[1]].kind == graph_tensor_kind::parameter && name_matches(pattern, g.name_of_op(o));
   }
 

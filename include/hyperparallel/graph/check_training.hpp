@@ -46,7 +46,7 @@ constexpr graph_status check_training(const graph& g) {
     for (int i = 0; i < o.operand_count && g.micro_batches > 1; ++i) {
       const graph_tensor& read = g.tensor[o.operand[i]];
       if (read.kind == graph_tensor_kind::gradient && read.producer >= 0 &&
-          g.op[read.producer].kind != id_of<ops::accumulate>)
+          !g.value_of(g.op[read.producer]).accumulates)
         return {graph_code::micro_batches_changed, o.name, read.name, i, 0, g.micro_batches, 1};
     }
   }

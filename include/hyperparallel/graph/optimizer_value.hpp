@@ -47,7 +47,7 @@ constexpr matrix_sides sides_of(const graph& g, int p) {
   for (int o = 0; o < g.op.size && g.op[o].phase == graph_phase::forward; ++o) {
     for (int i = 0; i < g.op[o].operand_count; ++i) {
       if (g.op[o].operand[i] != p) continue;
-      if (g.op[o].kind != id_of<ops::contract>) return {};
+      if (!g.value_of(g.op[o]).is_product) return {};
       if (reader < 0) place = i;
       if (reader < 0) reader = o;
     }

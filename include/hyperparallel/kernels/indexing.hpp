@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reading by index: embedding, gather, index_select, gather_nd, one_hot, isin, nonzero.
+// Reading by index: embedding, gather, index_select, gather_nd, one_hot, isin.
 //
 // A device holds a window [begin, begin + extent) of the axis that is indexed. Law: an index outside the window reads
 // 0, so the sum of the results over windows that tile the axis is the result on the whole axis, exactly; with one
@@ -118,32 +118,6 @@ void isin(tensor_view<X> x, tensor_view<S> set, tensor_view<bool> out, T* scratc
     const T* const found =
         std::lower_bound(static_cast<const T*>(scratch), static_cast<const T*>(end), x.data[i], before);
     out.data[i] = found != end && load(*found) == load(x.data[i]);
-  }
-}
-
-template <class X>
-extent_t count_nonzero(tensor_view<X> x) {
-  const extent_t n = volume(x);
-  extent_t count = 0;
-  for (extent_t i = 0; i < n; ++i) count += load(x.data[i]) != computing<X>{};
-  return count;
-}
-
-/// The coordinates of the elements that are not 0, in row-major order, one row of `out` each; `begin` is null or is
-/// added to them: where x starts in the whole. Domain: out holds count_nonzero(x) rows of x.extents.rank.
-template <class X, class I>
-void nonzero(tensor_view<X> x, tensor_view<I> out, const extent_t* begin = nullptr) {
-  const int rank = x.extents.rank;
-  const extent_t n = volume(x);
-  extent_t index[max_dims] = {};
-  I* to = out.data;
-  for (extent_t i = 0; i < n; ++i) {
-    if (load(x.data[i]) != computing<X>{})
-      for (int d = 0; d < rank; ++d) *to++ = static_cast<I>(index[d] + (begin == nullptr ? 0 : begin[d]));
-    for (int d = rank; d-- > 0;) {
-      if (++index[d] < x.extents.extent[d]) break;
-      index[d] = 0;
-    }
   }
 }
 

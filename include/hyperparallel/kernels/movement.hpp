@@ -75,11 +75,6 @@ void place_slice(tensor_view<X> x, tensor_view<T> out, const extent_t* begin, co
   if (volume(x) > 0) detail::copy_block<T>(x.extents, x.data, row_major_steps(x.extents), out.data + start, to);
 }
 
-/// Elements of [begin, end) taken `step` apart; counts down to `end`, exclusive, where step < 0. Domain: step ≠ 0.
-constexpr extent_t slice_extent(extent_t begin, extent_t end, extent_t step) {
-  return larger(0, step > 0 ? ceil_divide(larger(end - begin, 0), step) : ceil_divide(larger(begin - end, 0), -step));
-}
-
 /// Reverses the dims of `dims` (bit d is dim d).
 template <class X, class T>
 void flip(tensor_view<X> x, tensor_view<T> out, unsigned dims) {

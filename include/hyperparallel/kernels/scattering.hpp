@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Writing by index: scatter, scatter_update, index_add, masked_scatter.
+// Writing by index: scatter, scatter_update, masked_scatter.
 //
 // The target is changed in place; for the forms that return a new tensor the caller copies first. As in indexing.hpp
 // the target may be a window [begin, begin + extent) of the indexed axis; an index outside it writes nothing, so the
@@ -17,18 +17,6 @@ HYPERPARALLEL_EXACT_BEGIN
 namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 enum class scatter_mode { overwrite, add };
-
-namespace detail {
-
-template <class T, class S>
-HYPERPARALLEL_EXACT void update_run(scatter_mode mode, T* to, const S* from, extent_t n) {
-  if (mode == scatter_mode::overwrite)
-    for (extent_t i = 0; i < n; ++i) to[i] = from[i];
-  else
-    for (extent_t i = 0; i < n; ++i) to[i] = store<T>(load(to[i]) + load(from[i]));
-}
-
-}  // namespace detail
 
 /// target[… index[… i …] − begin …] (+)= source[… i …] along `axis`, all other coordinates kept. Domain: index and
 /// source have equal extents, which outside `axis` are at most the target's.
@@ -50,32 +38,16 @@ void scatter(tensor_view<I> index, tensor_view<S> source, tensor_view<T> target,
   });
 }
 
-/// target[…, index[i] − begin, …] (+)= source[…, i, …] along `axis`. Domain: source has the target's extents outside
-/// `axis`, and there as many as index has elements. `add` is index_add.
-template <class I, class S, class T>
-void index_update(tensor_view<I> index, tensor_view<S> source, tensor_view<T> target, int axis,
-                  scatter_mode mode = scatter_mode::overwrite, extent_t begin = 0) {
-  const axis_split s = split_at(target.extents, axis);
-  const extent_t chosen = volume(index);
-  for (extent_t o = 0; o < s.outer; ++o)
-    for (extent_t i = 0; i < chosen; ++i) {
-      const extent_t row = static_cast<extent_t>(index.data[i]) - begin;
-      if (row < 0 || row >= s.middle) continue;
-      detail::update_run(mode, target.data + (o * s.middle + row) * s.inner, source.data + (o * chosen + i) * s.inner,
-                         s.inner);
-    }
-}
-
-/// target[index[i…], :] = source[i…, :].
+/// target[index[i…] − begin, :] = source[i…, :].
 template <class I, class S, class T>
 void scatter_update(tensor_view<I> index, tensor_view<S> source, tensor_view<T> target, extent_t begin = 0) {
-  index_update(index, source, target, 0, scatter_mode::overwrite, begin);
-}
-
-/// target[…, index[i], …] += source[…, i, …].
-template <class I, class S, class T>
-void index_add(tensor_view<I> index, tensor_view<S> source, tensor_view<T> target, int axis, extent_t begin = 0) {
-  index_update(index, source, target, axis, scatter_mode::add, begin);
+  const axis_split s = split_at(target.extents, 0);
+  const extent_t chosen = volume(index);
+  for (extent_t i = 0; i < chosen; ++i) {
+    const extent_t row = static_cast<extent_t>(index.data[i]) - begin;
+    for (extent_t j = 0; j < s.inner && row >= 0 && row < s.middle; ++j)
+      target.data[row * s.inner + j] = source.data[i * s.inner + j];
+  }
 }
 
 /// Where mask is set, the target takes the next element of source, in row-major order, from source[first] on; `first`

@@ -55,8 +55,8 @@ class part_narrowing {
   constexpr void sort_operators(const strategy_rule& r, int dim, bool product) {
     for (int o = 0; o < g.op.size; ++o) {
       const graph_operator& op = g.op[o];
-      if (op.phase > graph_phase::backward || op.forward >= 0 || op.kind == id_of<ops::accumulate>) continue;
-      bool speaks = product && op.kind == id_of<ops::contract>;
+      if (op.phase > graph_phase::backward || op.forward >= 0 || g.value_of(op).accumulates) continue;
+      bool speaks = product && g.value_of(op).is_product;
       for (int l = 0; l < op.loop_count && !speaks; ++l) speaks = op.loop[l].dim == dim && !is_whole(g.rule_of(op), l);
       if (speaks) put(r, op.name, parts.ruled_by[o]);
     }

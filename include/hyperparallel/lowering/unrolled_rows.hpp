@@ -283,7 +283,7 @@ class row_unroller {
     sharded_program& q = out_.program;
     for (int i = 0; i < p_.step.size; ++i) {
       const program_step& s = p_.step.item[i];
-      if (s.is_move || p_.graph.op[p_.compute[s.index].op].kind != id_of<ops::accumulate>) continue;
+      if (s.is_move || !p_.graph.value_of(p_.graph.op[p_.compute[s.index].op]).accumulates) continue;
       graph_operator o = p_.graph.op[p_.compute[s.index].op];
       graph_tensor total = p_.graph.tensor[o.result[0]];
       o.phase = graph_phase::norm;

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/layout/layout.hpp>
 #include <hyperparallel/layout/layout_words.hpp>
-#include <hyperparallel/operators/operator_table.hpp>
+#include <hyperparallel/operators/operator_rule.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -69,26 +69,30 @@ inline constexpr bool same_type = false;
 template <class A>
 inline constexpr bool same_type<A, A> = true;
 
-template <class Operator>
-inline constexpr rule_code validity = check_rule(Operator::rule).code;
+template <class Operator, class... Layouts>
+using rule_for = rule_at_ranks<Operator, Layouts::rank...>;
+template <class Operator, class... Layouts>
+inline constexpr rule_code validity = rule_for<Operator, Layouts...>::code;
 
 /// The derivation as a traits type. Different mesh types are different meshes, even of equal sizes.
 template <class Operator, class First, class... Rest>
 struct derived {
   using mesh = typename First::mesh;
+  static constexpr const factor_rule& rule() { return rule_for<Operator, First, Rest...>::rule(); }
   static constexpr propagation_result evaluate() {
     const layout_value* const operand[] = {&First::value, &Rest::value...};
     const bool same_mesh[] = {true, same_type<mesh, typename Rest::mesh>...};
     for (int o = 1; o <= static_cast<int>(sizeof...(Rest)); ++o)
       if (!same_mesh[o])
         return {{propagation_code::operands_are_on_different_meshes, o, 0, 0}, {}, replicated(First::value.mesh, 0)};
-    if (validity<Operator> != rule_code::ok) return {{}, {}, replicated(First::value.mesh, 0)};
-    propagation_result r = propagate(Operator::rule, operand, 1 + static_cast<int>(sizeof...(Rest)));
+    if (validity<Operator, First, Rest...> != rule_code::ok) return {{}, {}, replicated(First::value.mesh, 0)};
+    propagation_result r = propagate(rule(), operand, 1 + static_cast<int>(sizeof...(Rest)));
     r.layout.mesh = First::value.mesh;
     return r;
   }
   static constexpr propagation_result result = evaluate();
-  static constexpr bool ok = validity<Operator> == rule_code::ok && result.status.code == propagation_code::ok;
+  static constexpr bool ok =
+      validity<Operator, First, Rest...> == rule_code::ok && result.status.code == propagation_code::ok;
 };
 
 template <propagation_code Code, class Operator, class Derived>
@@ -105,13 +109,13 @@ struct derivation_verdict<propagation_code::ok, Operator, Derived> {
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::operand_count_differs_from_rule, Operator, Derived> {
   using type = diag::operand_count_differs_from_rule<Operator, operands<Derived::result.status.operand>,
-                                                     operands_expected<Operator::rule.operand_count>>;
+                                                     operands_expected<Derived::rule().operand_count>>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::operand_rank_differs_from_rule, Operator, Derived> {
   static constexpr int index = Derived::result.status.operand;
   using type = diag::operand_rank_differs_from_rule<Operator, operand<index>, map_entries<Derived::result.status.dim>,
-                                                    tensor_dims<Operator::rule.operand[index].rank>>;
+                                                    tensor_dims<Derived::rule().operand[index].rank>>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::operands_are_on_different_meshes, Operator, Derived> {
@@ -202,20 +206,20 @@ struct insist_on_operands<accepted> {
 template <class Operator, class... Layouts>
 struct result_selector {
   using derivation = derived<Operator, Layouts...>;
-  using verdict = typename operator_verdict<validity<Operator>, Operator, derivation>::type;
+  using verdict = typename operator_verdict<validity<Operator, Layouts...>, Operator, derivation>::type;
   static_assert(insist_on_operands<verdict>::template type<Layouts...>::met);
   using type = placed_layout<typename derivation::mesh, digits_of_layout(derivation::result.layout)>;
 };
 
 }  // namespace detail
 
-/// The layout of the result of `Operator` on operands placed by `Layouts`, in the rule's order.
-template <operator_type Operator, layout_type First, layout_type... Rest>
+/// The layout of the first result of `Operator`, listed or not, on operands placed by `Layouts`, in the rule's order.
+template <ruled_operator_type Operator, layout_type First, layout_type... Rest>
 using result_layout = typename detail::result_selector<Operator, First, Rest...>::type;
 
 /// Whether `result_layout<Operator, Layouts…>` would be accepted; silent when not.
 template <class Operator, class First, class... Rest>
-concept accepts = operator_type<Operator> && layout_type<First> && (layout_type<Rest> && ...) &&
+concept accepts = ruled_operator_type<Operator> && layout_type<First> && (layout_type<Rest> && ...) &&
                   detail::derived<Operator, First, Rest...>::ok;
 
 }}  // namespace hyperparallel::v0_2

@@ -28,6 +28,7 @@
 #include <boost/mp11/list.hpp>
 
 #include <hyperparallel/operators/gradient_writer.hpp>
+#include <hyperparallel/operators/operator_rule.hpp>
 #include <hyperparallel/operators/ops/activations.hpp>
 #include <hyperparallel/operators/ops/add_bias.hpp>
 #include <hyperparallel/operators/ops/arithmetic.hpp>
@@ -76,13 +77,6 @@ using builtin_operators = boost::mp11::mp_list<
     ops::gelu_tanh, ops::gelu_tanh_gradient, ops::geglu, ops::geglu_gradient, ops::clamped_swiglu,
     ops::clamped_swiglu_gradient, ops::attention_with_sinks, ops::attention_sink_gradient>;
 inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
-
-/// Any type with the name and the rule text of an operator.
-template <class Operator>
-concept named_operator_type = requires {
-  requires std::is_convertible_v<decltype(Operator::name), const char*>;
-  requires std::is_convertible_v<decltype(Operator::text), const char*>;
-};
 
 namespace detail {
 
@@ -167,6 +161,9 @@ constexpr operator_value operator_value_from() {
   if constexpr (requires { Operator::starts_at_zero; }) o.starts_at_zero = Operator::starts_at_zero;
   if constexpr (requires { Operator::passes_gradient; }) o.passes_gradient = Operator::passes_gradient;
   if constexpr (requires { Operator::without_gradient; }) o.without_gradient = Operator::without_gradient;
+  if constexpr (requires { Operator::is_product; }) o.is_product = Operator::is_product;
+  if constexpr (requires { Operator::accumulates; }) o.accumulates = Operator::accumulates;
+  if constexpr (requires { Operator::attends; }) o.attends = Operator::attends;
   if constexpr (requires { Operator::not_differentiable; }) o.constant = Operator::not_differentiable ? ~0u : 0u;
   if constexpr (requires(const local_work& w) { Operator::flops(w); }) {
     o.has_flops = true;

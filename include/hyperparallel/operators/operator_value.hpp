@@ -40,6 +40,13 @@ struct operator_attributes {
   reduce_op reduction = reduce_op::sum;  ///< of factors that results lack
 };
 
+/// Where an operator of attention has its queries and keys among its operands; each has its sequence as second dim.
+struct attention_operands {
+  int queries = -1, keys = -1;
+  bool backward = false;
+  constexpr bool exist() const { return queries >= 0; }
+};
+
 namespace detail {
 
 constexpr instance_fit fits_any(const factor_rule&, const extent_t*, const operator_attributes&) { return {}; }
@@ -64,8 +71,11 @@ struct operator_value {
   unsigned starts_at_zero = 0;     ///< operands that begin at 0 where they are parameters: what is added
   unsigned passes_gradient = 0;    ///< operands of the first result's dims that its gradient goes to as it is
   unsigned without_gradient = 0;   ///< results whose gradients nothing reads: a loss that depends on one is refused
-  std::uint64_t key = 0;           ///< of its type: two operators are the same where this is
-  bool has_flops = false;          ///< `flops` tells the cost; otherwise `flops_per_point` for every point
+  bool is_product = false;       ///< an einsum of two operands: has the formats, tiles and adapters of a matrix product
+  bool accumulates = false;      ///< adds operand 1 to operand 0, in its place: a sum over micro-batches
+  attention_operands attends{};  ///< of attention alone
+  std::uint64_t key = 0;         ///< of its type: two operators are the same where this is
+  bool has_flops = false;        ///< `flops` tells the cost; otherwise `flops_per_point` for every point
   extent_t (*flops)(const local_work&) = nullptr;
   void (*gradient)(gradient_writer&) = detail::says_no_gradient;                ///< says the backward operators
   bool (*has_gradient_for)(const factor_rule&) = detail::has_gradient_for_any;  ///< whether these serve the rule

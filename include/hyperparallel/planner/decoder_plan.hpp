@@ -162,7 +162,7 @@ namespace detail {
 /// Marks the products of layers with their weights, but those of routers and adapters, as those of so many bits.
 constexpr void narrow_products(graph& g, int bits) {
   for (graph_operator& o : g.op) {
-    if (o.kind != id_of<ops::contract>) continue;
+    if (!g.value_of(o).is_product) continue;
     for (int i = 0; i < o.operand_count; ++i)
       if (const graph_tensor& t = g.tensor[o.operand[i]]; t.kind == graph_tensor_kind::parameter)
         if (name_matches("*layers*", g.text_at(t.name)) && !name_matches("*router*", g.text_at(t.name)) &&

@@ -13,27 +13,11 @@
 
 #include <hyperparallel/graph/graph.hpp>
 #include <hyperparallel/hardware/operator_time.hpp>
-#include <hyperparallel/operators/ops/attention_block.hpp>
-#include <hyperparallel/operators/ops/latent_attention.hpp>
 #include <hyperparallel/price/product_shape.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
-
-/// An operator of attention: where its keys are among the operands, and its queries.
-struct attention_operands {
-  operator_id kind;
-  int queries, keys;
-  bool backward;
-};
-inline constexpr attention_operands attention_kinds[] = {{id_of<ops::attention>, 0, 1, false},
-                                                         {id_of<ops::attention_with_sinks>, 0, 1, false},
-                                                         {id_of<ops::attention_block>, 0, 1, false},
-                                                         {id_of<ops::latent_attention>, 0, 2, false},
-                                                         {id_of<ops::attention_gradient>, 1, 2, true},
-                                                         {id_of<ops::attention_block_gradient>, 1, 2, true},
-                                                         {id_of<ops::latent_attention_gradient>, 1, 3, true}};
 
 constexpr efficiency share_of_attention(const attention_operands& a, const local_work& w) {
   const tensor_factors &queries = w.rule->operand[a.queries], &keys = w.rule->operand[a.keys];
@@ -56,9 +40,9 @@ constexpr efficiency reached_share(const device_value& d, const graph& g, const 
                                    const local_work& w) {
   if (!d.as_measured) return {0};
   const auto within = [&](efficiency e) { return e.parts_per_million < d.gmm_cold.parts_per_million ? e : d.gmm_cold; };
-  for (const detail::attention_operands& a : detail::attention_kinds)
-    if (o.kind == a.kind) return within(detail::share_of_attention(a, w));
-  if (o.kind != id_of<ops::contract>) return {0};
+  const operator_value& value = g.value_of(o);
+  if (value.attends.exist()) return within(detail::share_of_attention(value.attends, w));
+  if (!value.is_product) return {0};
   const product_shape s = product_shape_of(w);
   if (s.count < 2) return {0};
   bool of_table = true;

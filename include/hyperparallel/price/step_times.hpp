@@ -73,7 +73,7 @@ constexpr time_cost compute_time(const device_value& d, const operator_work& w, 
 /// forward operator.
 constexpr number_format product_format(const graph& g, const graph_operator& o, data_type type) {
   const int bits = (o.forward >= 0 ? g.op.item[o.forward] : o).product_bits;
-  if (o.kind != id_of<ops::contract> || bits == 0) return multiply_format(type);
+  if (!g.value_of(o).is_product || bits == 0) return multiply_format(type);
   return bits == 8 ? number_format::float8 : number_format::float4;
 }
 
@@ -115,7 +115,7 @@ constexpr priced_step price_of_compute(const device_value& d, const sharded_prog
   if (const efficiency share = reached_share(d, p.graph, o, shape); share.parts_per_million > 0) {
     const time_cost flops = work_time(w.flops, 1, 1, matrix_peak(d, format), share);
     time = then(latencies(1, d.task_overhead), slower(vector_time(d, w.bytes_read + w.bytes_written, 1), flops));
-  } else if (d.tile.rows == 0 || o.kind != id_of<ops::contract>) {
+  } else if (d.tile.rows == 0 || !p.graph.value_of(o).is_product) {
     time = compute_time(d, w, type, format);
   } else {
     const product_shape product = product_shape_of(shape);

@@ -31,8 +31,8 @@ constexpr traffic_class traffic_class_of(const graph& g, int tensor) {
     case graph_tensor_kind::parameter:
       return traffic_class::parameters;
     case graph_tensor_kind::state:
-      return t.producer >= 0 && g.op[t.producer].kind == id_of<ops::accumulate> ? traffic_class::gradients
-                                                                                : traffic_class::states;
+      return t.producer >= 0 && g.value_of(g.op[t.producer]).accumulates ? traffic_class::gradients
+                                                                         : traffic_class::states;
     case graph_tensor_kind::gradient:
       if (t.source >= 0 && g.tensor[t.source].kind == graph_tensor_kind::parameter) return traffic_class::gradients;
       break;

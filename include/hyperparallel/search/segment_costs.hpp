@@ -308,7 +308,7 @@ class segment_costs {
   /// Whether the step is about activations: forward and backward without what is done to parameters' gradients.
   static constexpr bool is_core(const sharded_program& program, const program_step& s) {
     if (s.phase > graph_phase::backward) return false;
-    if (!s.is_move) return program.graph.op[program.compute[s.index].op].kind != id_of<ops::accumulate>;
+    if (!s.is_move) return !program.graph.value_of(program.graph.op[program.compute[s.index].op]).accumulates;
     return traffic_class_of(program.graph, program.value[program.move[s.index].source].tensor) ==
            traffic_class::activations;
   }

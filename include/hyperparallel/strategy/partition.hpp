@@ -97,7 +97,7 @@ class partitioner : program_writer {
 
   constexpr void walk(int o) {
     const graph_operator& op = program_.graph.op[o];
-    if (op.kind == id_of<ops::accumulate> || op.phase >= graph_phase::accumulate) return update(o);
+    if (program_.graph.value_of(op).accumulates || op.phase >= graph_phase::accumulate) return update(o);
     if (op.rotation >= 0) return rotate(o);
     if (passes_sums_together(program_.graph.rule_of(op)) && pass_on(o)) return;
     compute(o, placement(o));
@@ -305,7 +305,7 @@ class partitioner : program_writer {
       return compute(o, placement(o));
     }
     layout_value l;
-    if (op.kind == id_of<ops::accumulate>) {
+    if (program_.graph.value_of(op).accumulates) {
       const int fresh = book_.best(op.operand[1]);
       if (fresh < 0) return compute(o, placement(o));  // an input, that no operator has placed
       l = program_.value[fresh].layout;

@@ -108,7 +108,7 @@ class storage_uses {
     for (int i = use.item[s].first; i >= 0 && i <= use.item[s].last; ++i) {
       if (p.step.item[i].is_move) continue;
       const graph_operator& o = p.graph.op.item[p.compute.item[p.step.item[i].index].op];
-      if (o.operand_count > 0 && o.operand[0] == tensor) return o.kind == id_of<ops::accumulate>;
+      if (o.operand_count > 0 && o.operand[0] == tensor) return p.graph.value_of(o).accumulates;
     }
     return false;
   }

@@ -47,7 +47,7 @@ class strategy_layouts {
       if (strategy_.rule.item[r].stage != rule_stage::compute) continue;
       if (!everywhere_[r] && !name_matches(strategy_.rule.item[r].where.text, g.name_of_op(op))) continue;
       for (int l = 0; l < o.loop_count; ++l) {
-        if (l == travels || is_whole(rule, l) || !speaks_of(o, rule, l, dim_[r])) continue;
+        if (l == travels || is_whole(rule, l) || !speaks_of(g, o, rule, l, dim_[r])) continue;
         const extent_t pieces = pieces_of_loop(p, m, l) * m.size[a];
         if (o.loop[l].extent % pieces != 0) {
           refuse_dim({strategy_code::dim_does_not_divide, r, a, op, -1, o.loop[l].dim, o.loop[l].extent, pieces},
@@ -175,9 +175,9 @@ class strategy_layouts {
     fail(why);
   }
   /// Whether the rule's dim is loop `l`.
-  static constexpr bool speaks_of(const graph_operator& o, const factor_rule& rule, int l, int dim) {
+  static constexpr bool speaks_of(const graph& g, const graph_operator& o, const factor_rule& rule, int l, int dim) {
     if (dim >= 0) return o.loop[l].dim == dim;
-    if (o.kind != id_of<ops::contract> && o.kind != id_of<ops::add_bias>) return false;
+    if (!g.value_of(o).is_product && o.kind != id_of<ops::add_bias>) return false;
     if (!has_factor(rule.operand[1], l)) return false;
     return has_factor(rule.result[0], l) == (dim == output_dim);
   }

@@ -60,7 +60,7 @@ T program_values<World, T>::monitor(int i) const {
 template <class World, class T>
 void program_values<World, T>::clear_accumulated() {
   for (const graph_operator& op : program().graph.op)
-    if (op.kind == id_of<ops::accumulate> && op.operand[0] < program().home.size && is_used(op.operand[0]))
+    if (program().graph.value_of(op).accumulates && op.operand[0] < program().home.size && is_used(op.operand[0]))
       clear(op.operand[0]);
 }
 

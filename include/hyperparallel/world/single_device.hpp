@@ -84,10 +84,10 @@ class single_device {
     set_steps(steps_ + 1);
   }
 
-  /// What `accumulate` operators add to becomes zero.
+  /// What is accumulated becomes zero.
   void clear_accumulators() {
     for (int o = 0; o < model_.op.size; ++o)
-      if (model_.op[o].kind == id_of<ops::accumulate>)
+      if (model_.value_of(model_.op[o]).accumulates)
         for (T& x : values(model_.op[o].operand[0])) x = T(0);
   }
 

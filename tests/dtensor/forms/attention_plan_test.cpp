@@ -26,13 +26,11 @@ constexpr hpd::attention_plan plan(const hp::layout_value& q, const hp::layout_v
                                    hp::extent_t key_heads, hp::extent_t queries, hp::extent_t keys,
                                    const hp::kernels::attention_options& o = {},
                                    hpd::attention_way way = hpd::attention_way::cheapest) {
-  hp::rules::attention_options a;
-  a.heads = static_cast<int>(heads);
-  a.kv_heads = static_cast<int>(key_heads);
+  const hp::rule_result r = hp::rules::attention(static_cast<int>(heads), static_cast<int>(key_heads));
   const hp::shape s[] = {
       {2, heads, queries, 8}, {2, key_heads, keys, 8}, {2, key_heads, keys, 8}, {2, heads, queries, 8}};
   const hp::layout_value operands[] = {q, k, k};
-  return hpd::plan_attention(hp::rules::attention(a).rule, operands, s, o, 4, way);
+  return hpd::plan_attention(r.rule, operands, s, o, 4, way);
 }
 
 constexpr hp::layout_value rows = cut_by(1, four, 2, 0);

@@ -17,7 +17,7 @@ namespace form_worlds {
 /// x plus a weight along its second dim.
 struct weighted_rows {
   constexpr hp::rule_result rule(const hp::shape* x, int count) const {
-    return hp::rules::layer_norm(x[0].rank, x[1].rank, count - 1);
+    return hp::rules::normalize("weighted_rows", x[0].rank, x[1].rank, count - 1, 1);
   }
   constexpr hpd::working_dims working(const hp::shape*, int) const {
     hpd::working_dims w;

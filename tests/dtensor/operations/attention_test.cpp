@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <hyperparallel/dtensor/creation.hpp>
+#include <hyperparallel/dtensor/listed_operation.hpp>
 
 #include "support/error_of.hpp"
 
@@ -44,6 +45,7 @@ TEST(attention, positions_sharded_along_their_dim_turn_by_their_place) {
   EXPECT_EQ(y.full_tensor(), one.full_tensor());
   EXPECT_EQ(y.full_tensor()[3], x.full_tensor()[3]);  // position 0 does not turn
   EXPECT_NE(y.full_tensor()[8 * 5], x.full_tensor()[8 * 5]);
+  EXPECT_EQ(y.full_tensor(), hp::apply<hp::ops::rope>({.real = {10000}}, x).full_tensor());  // that of models
 }
 
 // Pairs turn. The compiler refuses an odd extent that it knows, the run one that it does not.

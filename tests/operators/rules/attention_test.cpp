@@ -3,6 +3,8 @@
 
 #include <hyperparallel/operators/factor_extents.hpp>
 
+#include <string>
+
 #include "laws.hpp"
 
 namespace {
@@ -13,11 +15,30 @@ using hp::reduce_op;
 using hp::rule_code;
 using hp::shape;
 using laws::tensor;
-using rules::attention_form;
-using rules::attention_mask;
 using index = std::vector<std::int64_t>;
 
 constexpr int head = 2;  // elements of a head
+
+/// b batch, s sequence, n heads, d head, h = n · d packed, t tokens of all sequences.
+enum class attention_form { bsh, bnsd, sbh, bsnd, tnd };
+
+/// Attention as a text, in each form as docs/reference/operators.md writes it.
+hp::factor_rule written(attention_form form, int heads, int kv_heads, bool masked = false) {
+  constexpr const char* forms[][2] = {{"bq(hgD),bK(hD),bK(hD)", "->bq(hgD)"},
+                                      {"b(hg)qD,bhKD,bhKD", "->b(hg)qD"},
+                                      {"qb(hgD),Kb(hD),Kb(hD)", "->qb(hgD)"},
+                                      {"bq(hg)D,bKhD,bKhD", "->bq(hg)D"},
+                                      {"q(hg)D,KhD,KhD", "->q(hg)D"}};
+  const auto& text = forms[static_cast<int>(form)];
+  hp::factor_rule r = hp::rule_from("attention", (std::string(text[0]) + (masked ? ",qK" : "") + text[1]).c_str(),
+                                    {reduce_op::none, hp::linear_in_each(0b100u), 4, true})
+                          .rule;
+  for (int f = 0; f < r.factor_count; ++f) {
+    if (r.factor[f].letter == 'h') r.factor[f].extent = kv_heads;
+    if (r.factor[f].letter == 'g') r.factor[f].extent = heads / kv_heads;
+  }
+  return r;
+}
 
 /// Extents of a tensor of attention in `form`.
 shape extents(attention_form form, hp::extent_t b, hp::extent_t s, hp::extent_t n) {
@@ -102,29 +123,22 @@ TEST(Attention, HoldsOnNumbersInEveryForm) {
   for (const attention_form form :
        {attention_form::bsh, attention_form::bnsd, attention_form::sbh, attention_form::bsnd, attention_form::tnd})
     for (const int kv : {2, 4}) {
-      rules::attention_options o;
-      o.form = form;
-      o.heads = 4;
-      o.kv_heads = kv;
-      const hp::rule_result r = rules::attention(o);
-      ASSERT_TRUE(laws::same(r, rule_code::ok));
       const std::vector<tensor> whole{laws::values(extents(form, 2, 4, 4)),
                                       laws::values(extents(form, 2, 6, kv), false, 2),
                                       laws::values(extents(form, 2, 6, kv), false, 3)};
       for (const reduce_op op : {reduce_op::sum, reduce_op::avg}) {
-        const laws::verdict v = laws::hold(r.rule, attend(form, 6, 4 / kv), whole, m, op);
+        const laws::verdict v = laws::hold(written(form, 4, kv), attend(form, 6, 4 / kv), whole, m, op);
         EXPECT_GE(v.accepted, 5);
         EXPECT_GT(v.refused, v.accepted);
       }
-      o.mask = attention_mask::queries;
       std::vector<tensor> masked = whole;
       masked.push_back(laws::values(shape{4, 6}, false, 4));
-      EXPECT_GE(laws::hold(rules::attention(o).rule, attend(form, 6, 4 / kv), masked, m).accepted, 6);
+      EXPECT_GE(laws::hold(written(form, 4, kv, true), attend(form, 6, 4 / kv), masked, m).accepted, 6);
     }
 }
 
 TEST(Attention, AnAxisOnHeadsCutsBetweenHeadsOfKeysOnly) {
-  const hp::factor_rule r = rules::attention({attention_form::bsh, 8, 2}).rule;
+  const hp::factor_rule r = written(attention_form::bsh, 8, 2);
   const auto code = [&](int shards) {
     hp::layout_value l = hp::replicated(numeric::mesh_of({shards}), 3);
     hp::append_cut(l, {2, 0, 1, shards});
@@ -137,7 +151,7 @@ TEST(Attention, AnAxisOnHeadsCutsBetweenHeadsOfKeysOnly) {
 }
 
 TEST(Attention, KeysAreWholeAndQueriesNeedNotBe) {
-  const hp::factor_rule r = rules::attention({attention_form::bnsd, 4, 4}).rule;
+  const hp::factor_rule r = rules::attention(4, 4).rule;
   hp::layout_value cut = hp::replicated(numeric::mesh_of({2}), 4), whole = cut;
   hp::append_cut(cut, {2, 0, 1, 2});
   const hp::layout_value* const queries[] = {&cut, &whole, &whole};
@@ -147,61 +161,24 @@ TEST(Attention, KeysAreWholeAndQueriesNeedNotBe) {
             (hp::propagation_status{hp::propagation_code::dim_must_be_whole, 1, 2, 0}));
 }
 
+TEST(Attention, TheRuleIsTheTextOfItsForm) {
+  hp::factor_rule text = written(attention_form::bnsd, 8, 2);
+  for (int f = 0; f < text.factor_count; ++f) text.factor[f].letter = '\0';
+  EXPECT_EQ(rules::attention(8, 2).rule, text);
+}
+
 TEST(Attention, ShapesAndWork) {
   const shape q = extents(attention_form::bnsd, 2, 16, 8), kv = extents(attention_form::bnsd, 2, 32, 2);
   const shape operands[] = {q, kv, kv};
-  rules::attention_options o{attention_form::bnsd, 8, 2};
-  EXPECT_EQ(hp::result_shape(rules::attention(o).rule, operands, 3).shape, q);
-  EXPECT_EQ(hp::work_of(rules::attention(o).rule, operands, 3).flops, 4 * 2 * 8 * 16 * 32 * head);
-  o.statistics = true;
-  EXPECT_EQ(hp::result_shape(rules::attention(o).rule, operands, 3, 1).shape, (shape{2, 8, 16}));
-  o.form = attention_form::tnd;
-  const shape tokens[] = {shape{16, 8, 4}, shape{32, 2, 4}, shape{32, 2, 4}};
-  EXPECT_EQ(hp::result_shape(rules::attention(o).rule, tokens, 3, 1).shape, (shape{16, 8}));
-  o = {attention_form::bnsd, 8, 2};
-  o.own_value_dim = true;
-  const shape latent[] = {shape{2, 8, 16, 192}, shape{2, 2, 32, 192}, shape{2, 2, 32, 128}};
-  EXPECT_EQ(hp::result_shape(rules::attention(o).rule, latent, 3).shape, (shape{2, 8, 16, 128}));
+  EXPECT_EQ(hp::result_shape(rules::attention(8, 2).rule, operands, 3).shape, q);
+  EXPECT_EQ(hp::work_of(rules::attention(8, 2).rule, operands, 3).flops, 4 * 2 * 8 * 16 * 32 * head);
 }
 
-TEST(Attention, RopeHoldsOnNumbers) {
-  const attention_form form = attention_form::bsh;
-  const laws::compute run = [](std::vector<tensor>& x, tensor& y) {
-    const sizes q = sizes_of(attention_form::bsh, x[0].shape);
-    if (q.n == 0 || x[1].shape.extent[0] != q.s || x[2].shape.extent[0] != q.s || x[1].shape.extent[1] != head ||
-        x[2].shape.extent[1] != head)
-      return false;
-    y = laws::made(x[0].shape, [&](const index& at) {
-      const std::int64_t d = at[2] % head, other = at[2] - d + (d + 1) % head;
-      return x[0].at(at[0], at[1], at[2]) * x[1].at(at[1], d) +
-             (d == 0 ? -1 : 1) * x[0].at(at[0], at[1], other) * x[2].at(at[1], d);
-    });
-    return true;
-  };
-  const std::vector<tensor> whole{laws::values(extents(form, 2, 4, 4)), laws::values(shape{4, head}, false, 2),
-                                  laws::values(shape{4, head}, false, 3)};
-  EXPECT_GT(laws::hold(rules::rope(form, 4).rule, run, whole, numeric::mesh_of({2, 2})).accepted, 20);
+TEST(Attention, HeadsThatDoNotDivideAreRefused) {
+  for (const int kv : {-1, 0, 3, 16}) EXPECT_TRUE(laws::same(rules::attention(8, kv), rule_code::attribute_is_invalid));
+  EXPECT_TRUE(laws::same(rules::attention(0, 1), rule_code::attribute_is_invalid));
 }
 
-TEST(Attention, OthersAreValidAndBadAttributesAreRefused) {
-  EXPECT_TRUE(laws::same(rules::paged_attention(8, 2), rule_code::ok));
-  EXPECT_TRUE(laws::same(rules::lightning_indexer(2048), rule_code::ok));
-  const shape indexer[] = {shape{2, 16, 4, 8}, shape{2, 32, 1, 8}, shape{2, 16, 4}};
-  EXPECT_EQ(hp::result_shape(rules::lightning_indexer(24).rule, indexer, 3).shape, (shape{2, 16, 1, 24}));
-  for (const attention_mask mask :
-       {attention_mask::none, attention_mask::queries, attention_mask::batches, attention_mask::heads})
-    for (const attention_form form : {attention_form::bsh, attention_form::tnd}) {
-      const bool fits = form != attention_form::tnd || mask == attention_mask::none || mask == attention_mask::queries;
-      EXPECT_TRUE(
-          laws::same(rules::attention({form, 8, 2, mask}), fits ? rule_code::ok : rule_code::attribute_is_invalid));
-    }
-  EXPECT_TRUE(laws::same(rules::attention({attention_form::bsh, 8, 3}), rule_code::attribute_is_invalid));
-  EXPECT_TRUE(laws::same(rules::attention({attention_form::bsh, 8, 0}), rule_code::attribute_is_invalid));
-  EXPECT_TRUE(laws::same(rules::rope(attention_form::bsh, 0), rule_code::attribute_is_invalid));
-  EXPECT_TRUE(laws::same(rules::paged_attention(2, 4), rule_code::attribute_is_invalid));
-  EXPECT_TRUE(laws::same(rules::lightning_indexer(0), rule_code::attribute_is_invalid));
-}
-
-static_assert(rules::attention({attention_form::sbh, 8, 2}).status.code == rule_code::ok);
+static_assert(rules::attention(8, 2).status.code == rule_code::ok);
 
 }  // namespace

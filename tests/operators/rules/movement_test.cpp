@@ -57,40 +57,20 @@ TEST(Movement, DimsOfSizeOneComeAndGo) {
   EXPECT_EQ(rules::squeeze(shape{4, 1, 4}, -2).rule, rules::squeeze(shape{4, 1, 4}).rule);
   for (int rank = 0; rank < hp::max_dims; ++rank)
     for (int d = -rank - 1; d <= rank; ++d) EXPECT_TRUE(laws::same(rules::expand_dims(rank, d), rule_code::ok));
-  EXPECT_EQ(rules::atleast_1d(0).rule.result[0].rank, 1);
-  EXPECT_EQ(rules::atleast_1d(3).rule.result[0].rank, 3);
 }
 
 TEST(Movement, RepetitionHoldsOnNumbers) {
-  const laws::compute tile = [](std::vector<tensor>& x, tensor& y) {  // 1 along dim 0, 2 along dim 1
-    const shape s = x[0].shape;
-    y = laws::made(shape{s.extent[0], 2 * s.extent[1]},
-                   [&](const index& at) { return x[0].at(at[0], at[1] % s.extent[1]); });
-    return true;
-  };
-  const laws::verdict v = hold(rules::repeat(2, shape{1, 2}), tile, shape{4, 4});
-  EXPECT_GT(v.refused, 0);  // the repeated dim can not stay sharded
-  EXPECT_GT(v.accepted, 0);
   const laws::compute in_a_row = [](std::vector<tensor>& x, tensor& y) {
     const shape s = x[0].shape;
     y = laws::made(shape{s.extent[0], 3 * s.extent[1]}, [&](const index& at) { return x[0].at(at[0], at[1] / 3); });
     return true;
   };
   EXPECT_EQ(hold(rules::repeat_interleave(2, 1, 3), in_a_row, shape{4, 4}).refused, 0);
-  const laws::compute flat = [](std::vector<tensor>& x, tensor& y) {
-    y = laws::made(shape(hp::extent_t{2} * static_cast<hp::extent_t>(x[0].element.size())),
-                   [&](const index& at) { return x[0].element[static_cast<std::size_t>(at[0] / 2)]; });
-    return true;
-  };
-  const laws::verdict f = hold(rules::repeat_interleave_flat(shape{4, 4}, 2), flat, shape{4, 4});
-  EXPECT_GT(f.accepted, 0);
-  EXPECT_GT(f.refused, 0);
   const laws::compute expand = [](std::vector<tensor>& x, tensor& y) {
     y = laws::made(shape{3, x[0].shape.extent[0], 5}, [&](const index& at) { return x[0].at(at[1], 0); });
     return true;
   };
   EXPECT_EQ(hold(rules::expand(shape{4, 1}, shape{3, 4, 5}), expand, shape{4, 1}).refused, 0);
-  EXPECT_EQ(rules::expand(2, shape{3, -1, 5}).rule.result[0].rank, 3);
 }
 
 TEST(Movement, NeighboursAreNeededWhereElementsMoveAlongADim) {
@@ -102,9 +82,6 @@ TEST(Movement, NeighboursAreNeededWhereElementsMoveAlongADim) {
   EXPECT_EQ(code(rules::flip(2)), hp::propagation_code::dim_needs_a_halo);
   EXPECT_EQ(code(rules::roll(2, 0)), hp::propagation_code::ok);
   EXPECT_EQ(code(rules::tril(2)), hp::propagation_code::dim_must_be_whole);
-  EXPECT_EQ(code(rules::repeat_interleave_by_counts(2, 1)), hp::propagation_code::dim_must_be_whole);
-  EXPECT_EQ(code(rules::repeat_interleave_by_counts(2, 0)), hp::propagation_code::ok);
-  EXPECT_EQ(code(rules::expand(2, shape{-1, 8})), hp::propagation_code::dim_must_be_whole);
 }
 
 TEST(Movement, FlattenIsAReshape) {
@@ -127,10 +104,6 @@ TEST(Movement, RefusesBadAttributes) {
   EXPECT_TRUE(laws::same(rules::squeeze(shape{1, 1}, {0, -2}), rule_code::axes_repeat));
   EXPECT_TRUE(laws::same(rules::expand(shape{4, 2}, shape{4, 3}), rule_code::sizes_do_not_fit));
   EXPECT_TRUE(laws::same(rules::expand(shape{4, 2}, shape(2)), rule_code::axes_differ_from_rank));
-  EXPECT_TRUE(laws::same(rules::expand(2, shape{-1, 3, 4}), rule_code::attribute_is_invalid));
-  EXPECT_TRUE(laws::same(rules::expand(2, shape(5)), rule_code::axes_differ_from_rank));
-  EXPECT_TRUE(laws::same(rules::repeat(2, shape(5)), rule_code::axes_differ_from_rank));
-  EXPECT_TRUE(laws::same(rules::repeat(1, shape(0)), rule_code::attribute_is_invalid));
   EXPECT_TRUE(laws::same(rules::repeat_interleave(2, 5, 2), rule_code::axis_is_out_of_range));
   EXPECT_TRUE(laws::same(rules::repeat_interleave(2, 0, 0), rule_code::attribute_is_invalid));
   EXPECT_TRUE(laws::same(rules::tril(1), rule_code::axis_is_out_of_range));

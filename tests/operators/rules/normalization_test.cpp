@@ -9,11 +9,14 @@ namespace {
 
 namespace hp = hyperparallel;
 namespace rules = hp::rules;
-using hp::reduce_op;
 using hp::rule_code;
 using hp::shape;
 using laws::tensor;
 using index = std::vector<std::int64_t>;
+
+constexpr hp::rule_result softmax(int rank, const rules::dim_list& dims = -1) {
+  return rules::reads_along("softmax", rank, dims, hp::refuse_partials(), 6);
+}
 
 const hp::mesh_shape square = numeric::mesh_of({2, 2});
 
@@ -34,14 +37,14 @@ bool along_rows(std::vector<tensor>& x, tensor& y) {
 TEST(Normalization, HoldsOnNumbers) {
   const tensor x = laws::values(shape{4, 4}), w = laws::values(shape(4), false, 2),
                b = laws::values(shape(4), false, 3);
-  for (const hp::rule_result& r : {rules::softmax(2), rules::log_softmax(2, 1), rules::layer_norm(2)}) {
+  for (const hp::rule_result& r : {softmax(2), softmax(2, 1), rules::normalize("norm", 2, 1, 0, 8)}) {
     const laws::verdict v = laws::hold(r.rule, along_rows, {x}, square);
     EXPECT_EQ(v.accepted, 5);  // rows on one axis, on the other, on both in two orders, or on none
     EXPECT_GT(v.refused, 0);
   }
   laws::hold(rules::rms_norm(2).rule, along_rows, {x, w}, square);
-  laws::hold(rules::layer_norm(2, 1, 2).rule, along_rows, {x, w, b}, square);
-  EXPECT_EQ(rules::layer_norm(2).rule.operand_count, 1);
+  laws::hold(rules::normalize("norm", 2, 1, 2, 8).rule, along_rows, {x, w, b}, square);
+  EXPECT_EQ(rules::normalize("norm", 2, 1, 0, 8).rule.operand_count, 1);
 }
 
 TEST(Normalization, TheSecondResultOfRmsNormHasNoNormalizedDim) {
@@ -69,40 +72,20 @@ TEST(Normalization, PackedHalvesAreNotCutApart) {
   EXPECT_EQ(laws::hold(rules::packed_swiglu(2, 1).rule, run, {laws::values(shape{4, 8})}, square).accepted, 5);
 }
 
-TEST(Normalization, CrossEntropyNeedsTheVocabulary) {
-  const laws::compute run = [](std::vector<tensor>& x, tensor& y) {
-    if (x[0].shape.extent[1] != 4 || x[0].shape.extent[0] != x[1].shape.extent[0]) return false;
-    std::int64_t total = 0;
-    for (hp::extent_t t = 0; t < x[0].shape.extent[0]; ++t)
-      for (hp::extent_t v = 0; v < 4; ++v) total += x[0].at(t, v) * x[0].at(t, v) * (x[1].at(t) == v ? 1 : 2);
-    y = tensor(shape());
-    y.element[0] = total;
-    return true;
-  };
-  const std::vector<tensor> whole{laws::values(shape{4, 4}), laws::indices(shape(4), 4)};
-  const laws::verdict v =
-      laws::hold(rules::cross_entropy(2, reduce_op::sum).rule, run, whole, square, reduce_op::sum, 0);
-  EXPECT_EQ(v.accepted, 5);
-  EXPECT_EQ(rules::cross_entropy(3).rule.result[0].rank, 2);
-  EXPECT_TRUE(laws::same(rules::cross_entropy(2, reduce_op::max), rule_code::attribute_is_invalid));
-  EXPECT_TRUE(laws::same(rules::cross_entropy(0), rule_code::too_many_dims));
-}
-
 TEST(Normalization, ValidForAllRanksThatFit) {
   for (int rank = 1; rank <= hp::max_dims; ++rank)
     for (int n = 0; n <= rank + 1; ++n) {
       const rule_code code = n >= 1 && n <= rank ? rule_code::ok : rule_code::axes_differ_from_rank;
-      EXPECT_TRUE(laws::same(rules::layer_norm(rank, n, 2), code));
+      EXPECT_TRUE(laws::same(rules::normalize("norm", rank, n, 2, 8), code));
       EXPECT_TRUE(laws::same(rules::rms_norm(rank, n), code));
-      EXPECT_TRUE(
-          laws::same(rules::softmax(rank, n - 1), n - 1 < rank ? rule_code::ok : rule_code::axis_is_out_of_range));
+      EXPECT_TRUE(laws::same(softmax(rank, n - 1), n - 1 < rank ? rule_code::ok : rule_code::axis_is_out_of_range));
     }
-  EXPECT_TRUE(laws::same(rules::softmax(2, {0, 0}), rule_code::axes_repeat));
-  EXPECT_TRUE(laws::same(rules::softmax(9), rule_code::too_many_dims));
+  EXPECT_TRUE(laws::same(softmax(2, {0, 0}), rule_code::axes_repeat));
+  EXPECT_TRUE(laws::same(softmax(9), rule_code::too_many_dims));
   EXPECT_TRUE(laws::same(rules::packed_swiglu(2, 2), rule_code::axis_is_out_of_range));
-  EXPECT_TRUE(laws::same(rules::layer_norm(2, 1, 8), rule_code::too_many_operands));
+  EXPECT_TRUE(laws::same(rules::normalize("norm", 2, 1, 8, 8), rule_code::too_many_operands));
 }
 
-static_assert(rules::softmax(2).rule.factor[1].kind == hp::factor_kind::need_replication);
+static_assert(softmax(2).rule.factor[1].kind == hp::factor_kind::need_replication);
 
 }  // namespace

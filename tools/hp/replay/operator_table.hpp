@@ -6,9 +6,11 @@
 // Where the reference refuses more than mathematics asks for, the entry asks for as much, so that its verdicts can be
 // compared; docs/reference/operator-deviations.md lists these.
 
+#include <hyperparallel/operators/ops/embed.hpp>
+#include <hyperparallel/operators/ops/layer_norm.hpp>
+#include <hyperparallel/operators/ops/softmax.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
-#include <hyperparallel/operators/rules/creation.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
 #include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/joining.hpp>
@@ -19,10 +21,9 @@
 #include <hyperparallel/operators/rules/slicing.hpp>
 
 #include "operator_reading.hpp"
+#include "reference_rules.hpp"
 
 namespace replay::reference {
-
-namespace rules = hp::rules;
 
 // What the reference asks for beyond mathematics.
 
@@ -112,7 +113,8 @@ inline hp::rule_result concat(operator_case& c) {
 inline hp::rule_result stack(operator_case& c) { return rules::stack(c.rank(0), c.count(), c.integer_or(0, 0)); }
 inline hp::rule_result embedding(operator_case& c) {
   want_operands(c, 2, 2);
-  return rules::embedding(c.rank(0));
+  return rules::written("embedding", hp::ops::embed::text, {hp::reduce_op::sum, hp::moves_elements(0b10u)},
+                        {2, {c.rank(0), 2}});
 }
 
 /// Extents or dims as one list, or as attributes one by one.
@@ -124,7 +126,7 @@ inline hp::shape all_extents(const operator_case& c) {
   for (std::size_t i = 0; i < c.attribute.size(); ++i) s.extent[s.rank++] = c.integer(i);
   return s;
 }
-inline hp::rule_result expand(operator_case& c) { return rules::expand(c.rank(0), all_extents(c)); }
+inline hp::rule_result expand(operator_case& c) { return expand(c.rank(0), all_extents(c)); }
 inline hp::rule_result expand_as(operator_case& c) {
   if (c.given.size() < 2) throw refused_case("the shapes are missing");
   c.operand.resize(1);
@@ -143,10 +145,10 @@ inline hp::rule_result transpose(operator_case& c) {
 inline hp::rule_result repeat_interleave(operator_case& c) {
   if (!c.has(1)) {
     want_whole(c.operand.at(0), c.is_list(0) ? 0 : 1, c.rank(0));  // counts of their own do not cut evenly
-    return rules::repeat_interleave_flat(c.shape(0), c.is_list(0) ? 1 : c.integer(0));
+    return repeat_interleave_flat(c.shape(0), c.is_list(0) ? 1 : c.integer(0));
   }
   const int dim = rules::from_front(c.integer(1), c.rank(0));
-  if (c.is_list(0)) return rules::repeat_interleave_by_counts(c.rank(0), c.integer(1));
+  if (c.is_list(0)) return repeat_interleave_by_counts(c.rank(0), c.integer(1));
   if (dim >= 0) want_whole(c.operand.at(0), dim, dim + 1);
   return rules::repeat_interleave(c.rank(0), c.integer(1), c.integer(0));
 }
@@ -242,29 +244,41 @@ inline hp::rule_result slice_dim(operator_case& c) {
   if (dim >= 0) want_whole(c.operand[0], dim, dim + 1);
   return rules::slice_dim(c.shape(0), c.integer(0), c.integer(1), c.integer(2), c.integer_or(3, 1));
 }
+/// The first of the parts along dim `d`; all have its layout.
+inline hp::rule_result part(const operator_case& c, int d, hp::extent_t size) {
+  return rules::slice_dim(c.shape(0), d, 0, size);
+}
 inline hp::rule_result split(operator_case& c) {
   const int size = c.integer(0), dim = c.integer_or(1, 0), d = rules::from_front(dim, c.rank(0));
   if (d >= 0) want_whole(c.operand[0], d, d + 1);
-  const hp::shape from = c.shape(0);
-  if (d >= 0 && d < from.rank && size > 0) c.copies = static_cast<int>(rules::part_count(from.extent[d], size));
-  return rules::split(from, dim, size);
+  if (d < 0 || size < 1) throw refused_case("the dim or the size of a part is out of range");
+  const hp::extent_t n = c.shape(0).extent[d];
+  c.copies = n == 0 ? 1 : static_cast<int>(hp::ceil_divide(n, hp::extent_t{size}));
+  return part(c, d, hp::smaller(n, hp::extent_t{size}));
 }
 inline hp::rule_result split_by_sizes(operator_case& c) {
   const int dim = c.integer_or(1, 0), d = rules::from_front(dim, c.rank(0));
   if (d >= 0) want_whole(c.operand[0], d, d + 1);
   const hp::shape sizes = c.extents(0);
-  hp::shape from = c.shape(0);
-  if (c.given.empty() && d >= 0) {
-    from.extent[d] = 0;
-    for (int i = 0; i < sizes.rank; ++i) from.extent[d] += sizes.extent[i];
+  if (d < 0 || sizes.rank == 0) throw refused_case("the dim is out of range, or there are no parts");
+  hp::extent_t total = 0;
+  for (int i = 0; i < sizes.rank; ++i) {
+    if (sizes.extent[i] < 0) throw refused_case("a part has a negative size");
+    total += sizes.extent[i];
   }
+  if (!c.given.empty() && c.shape(0).extent[d] != total) throw refused_case("the parts are not all of the dim");
+  c.given = {c.shape(0)};
+  c.given[0].extent[d] = total;
   c.copies = sizes.rank;
-  return rules::split_by_sizes(from, dim, sizes.extent, sizes.rank);
+  return part(c, d, sizes.extent[0]);
 }
 inline hp::rule_result unbind(operator_case& c) {
   const int dim = c.integer_or(0, 0), d = rules::from_front(dim, c.rank(0));
-  if (d >= 0) c.copies = static_cast<int>(c.shape(0).extent[d]);
-  return rules::unbind(c.rank(0), dim);
+  if (d < 0) throw refused_case("the dim is out of range");
+  c.copies = static_cast<int>(c.shape(0).extent[d]);
+  rules::index_entry entry[hp::max_dims];
+  entry[d] = rules::one(0);
+  return rules::index(c.shape(0), entry, c.rank(0));
 }
 
 inline hp::rule_result softmax(operator_case& c) {
@@ -273,25 +287,41 @@ inline hp::rule_result softmax(operator_case& c) {
   c.operand.resize(1);
   const rules::dim_list dims = c.has(0) ? c.dims(0) : rules::dim_list(-1);
   if (c.op.find("wiglu") != std::string::npos) return rules::packed_swiglu(c.rank(0), dims.at[0]);
-  return rules::softmax(c.rank(0), dims);
+  return rules::reads_along(hp::ops::softmax::name, c.rank(0), dims, hp::refuse_partials(),
+                            hp::ops::softmax::flops_per_point);
 }
 inline hp::rule_result rms_norm(operator_case& c) {
   refuse_partial_operands(c);
   return rules::rms_norm(c.rank(0), c.rank(1), c.count() - 1);
 }
 inline hp::rule_result layer_norm(operator_case& c) {
-  return rules::layer_norm(c.rank(0), c.is_list(0) ? c.extents(0).rank : 1, c.count() - 1);
+  return rules::normalize(hp::ops::layer_norm::name, c.rank(0), c.is_list(0) ? c.extents(0).rank : 1, c.count() - 1,
+                          hp::ops::layer_norm::flops_per_point);
 }
 inline hp::rule_result cumsum(operator_case& c) { return rules::cumsum(c.rank(0), c.integer(0)); }
 inline hp::rule_result sort(operator_case& c) { return rules::sort(c.rank(0), c.integer_or(0, -1)); }
 inline hp::rule_result topk(operator_case& c) {
   return rules::topk(c.rank(0), c.integer_or(1, -1), c.integer_or(0, 1));
 }
-inline hp::rule_result multinomial(operator_case& c) { return rules::multinomial(c.rank(0), c.integer_or(0, 1)); }
+/// Indices drawn from the rows of probabilities: a row is whole, since its draws depend on all of it.
+inline hp::rule_result multinomial(operator_case& c) {
+  if (c.rank(0) < 1 || c.rank(0) > 2 || c.integer_or(0, 1) < 1) throw refused_case("there is no row or no sample");
+  hp::rule_result r =
+      rules::written("multinomial", "*E->*K", {hp::reduce_op::none, hp::refuse_partials()}, {1, {c.rank(0)}});
+  r.rule.factor[c.rank(0)].extent = c.integer_or(0, 1);
+  return r;
+}
 /// Of the operand it reads the type and the device only.
 inline hp::rule_result new_ones(operator_case& c) {
   c.operand.clear();
-  return rules::creation("new_ones", all_extents(c));
+  const hp::shape sizes = all_extents(c);
+  hp::factor_rule r = rules::rule_called("new_ones", hp::refuse_partials(), 0);
+  hp::tensor_factors& t = hp::add_result(r);
+  for (int d = 0; d < sizes.rank; ++d) {
+    if (sizes.extent[d] < 1) throw refused_case("an extent is below 1");
+    hp::add_dim(t, hp::add_factor(r, hp::factor_kind::pass_through, sizes.extent[d]));
+  }
+  return hp::checked_rule(r);
 }
 
 struct operator_entry {

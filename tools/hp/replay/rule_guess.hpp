@@ -71,7 +71,6 @@ inline bool guess_elementwise(const guess_case& c) {
 inline bool guess_dot(const guess_case& c) {
   if (c.theirs.operand.size() != 2) return false;
   const hp::shape &a = c.shape(), &b = c.rule.operand_shape[1];
-  if (a.rank == 1 && b.rank == 1) return c.matches(hp::rules::dot());
   return c.matches(hp::rules::matmul(a.rank, b.rank));
 }
 

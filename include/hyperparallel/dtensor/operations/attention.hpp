@@ -25,10 +25,7 @@ struct attention {
   constexpr rule_result rule(const shape* x, int count) const {
     if (count != 3) return no_rule("attention", rule_code::too_many_operands, count);
     if (x[0].rank != 4 || x[1].rank != 4) return no_rule("attention", rule_code::too_many_dims, x[0].rank);
-    rules::attention_options o;
-    o.heads = static_cast<int>(x[0].extent[1]);
-    o.kv_heads = static_cast<int>(x[1].extent[1]);
-    return rules::attention(o);
+    return rules::attention(static_cast<int>(x[0].extent[1]), static_cast<int>(x[1].extent[1]));
   }
   template <class X>
     requires std::floating_point<kernels::computing<X>>
@@ -66,7 +63,7 @@ struct rope {
     kernels::rope_options o;
     o.base = base;
     o.first_position = at.operand[0].place.dim[d].begin;
-    if (volume(x) > 0) kernels::rope(x, out, d, o);
+    kernels::rope(x, out, d, o);
   }
 };
 

@@ -25,10 +25,13 @@ namespace operations {
 
 /// Rows of a table: operands are indices and table.
 struct embedding {
+  using on_variables = traced_as<ops::embed, 0b10u>;
   static constexpr unsigned indices = 0b01u;
   template <class, class T>
   using results = std::tuple<T>;
-  constexpr rule_result rule(const shape* x, int) const { return rules::embedding(x[0].rank); }
+  constexpr rule_result rule(const shape* x, int) const {
+    return rules::written("embedding", ops::embed::text, {reduce_op::sum, moves_elements(0b10u)}, {2, {x[0].rank, 2}});
+  }
   template <std::integral I, class T>
   void run(const local_operation& at, const_view<I> ids, const_view<T> table, tensor_view<T> out) const {
     check_indices<I>(at.operand[0], at.operand[1], 0);
@@ -169,10 +172,7 @@ struct masked_scatter {
 
 template <dtensor_type I, tensor_or_variable T>
 auto embedding(const I& ids, const T& table) {
-  if constexpr (variable_type<T>)
-    return apply<listed<ops::embed>{.linear = 0b10}>(ids, table);
-  else
-    return apply<operations::embedding{}>(ids, table);
+  return apply<operations::embedding{}>(ids, table);
 }
 template <int Dim, dtensor_type X, dtensor_type I>
 auto gather(const X& x, const I& index) {

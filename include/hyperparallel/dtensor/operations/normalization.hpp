@@ -23,9 +23,14 @@ namespace operations {
 template <class X>
 concept computed_in_floats = std::floating_point<kernels::computing<X>>;
 
+constexpr rule_result reads_softmax_dim(const char* name, const shape* x, int dim) {
+  return rules::reads_along(name, x[0].rank, dim, refuse_partials(), ops::softmax::flops_per_point);
+}
+
 struct softmax {
+  using on_variables = traced_as<ops::softmax>;
   int dim = -1;
-  constexpr rule_result rule(const shape* x, int) const { return rules::softmax(x[0].rank, dim); }
+  constexpr rule_result rule(const shape* x, int) const { return reads_softmax_dim(ops::softmax::name, x, dim); }
   template <computed_in_floats X>
   void run(const local_operation&, const_view<X> x, tensor_view<X> out) const {
     kernels::softmax(x, out, rules::from_front(dim, x.extents.rank));
@@ -34,7 +39,7 @@ struct softmax {
 
 struct log_softmax {
   int dim = -1;
-  constexpr rule_result rule(const shape* x, int) const { return rules::log_softmax(x[0].rank, dim); }
+  constexpr rule_result rule(const shape* x, int) const { return reads_softmax_dim("log_softmax", x, dim); }
   template <computed_in_floats X>
   void run(const local_operation&, const_view<X> x, tensor_view<X> out) const {
     kernels::log_softmax(x, out, rules::from_front(dim, x.extents.rank));
@@ -46,7 +51,7 @@ struct layer_norm {
   double epsilon = 1e-5;
   constexpr rule_result rule(const shape* x, int count) const {
     if (count < 2) return no_rule("layer_norm", rule_code::too_many_operands, count);
-    return rules::layer_norm(x[0].rank, x[1].rank, count - 1);
+    return rules::normalize(ops::layer_norm::name, x[0].rank, x[1].rank, count - 1, ops::layer_norm::flops_per_point);
   }
   template <computed_in_floats X>
   void run(const local_operation&, const_view<X> x, const_view<X> weight, tensor_view<X> out) const {
@@ -87,7 +92,10 @@ struct packed_swiglu {
 /// The loss of each row of logits; targets are the second operand, a class or `ignored_label`.
 struct cross_entropy {
   static constexpr unsigned indices = 0b10u;
-  constexpr rule_result rule(const shape* x, int) const { return rules::cross_entropy(x[0].rank); }
+  constexpr rule_result rule(const shape* x, int) const {
+    return rules::written("cross_entropy", "*V,*->*", {reduce_op::none, refuse_partials(), 5},
+                          {2, {x[0].rank, x[0].rank - 1}});
+  }
   /// Throws dtensor_error.
   template <std::integral I>
   static void check_targets(const const_local_block& logits, const const_local_block& targets) {
@@ -106,10 +114,7 @@ struct cross_entropy {
 template <int Dim = -1, tensor_or_variable X>
   requires(dtensor_type<X> || Dim == -1)
 auto softmax(const X& x) {
-  if constexpr (variable_type<X>)
-    return apply<ops::softmax>(x);
-  else
-    return apply<operations::softmax{Dim}>(x);
+  return apply<operations::softmax{Dim}>(x);
 }
 template <int Dim = -1, dtensor_type X>
 auto log_softmax(const X& x) {

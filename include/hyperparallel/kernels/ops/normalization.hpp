@@ -4,14 +4,15 @@
 //
 //   rms_norm   y = w · x̂,  x̂ = r · x,  r = 1 / √(mean x² + ε)
 //              dx = r · (w·dy − x̂ · mean(w·dy·x̂)),  dw = Σ dy · x̂
-//   rope       pair (i, i + D/2) of position p turns by p · base^(−2i/D), forward or back
+//   rope       that of kernels/rope.hpp
 //
 // Laws: a row depends on itself alone (and on its position in the whole sequence); dw is summed over 64 rows at a time.
-// Source: Zhang and Sennrich, arXiv:1910.07467; Su et al., arXiv:2104.09864. O(elements).
+// Source: Zhang and Sennrich, arXiv:1910.07467. O(elements).
 
 #include <hyperparallel/kernels/exact.hpp>
 #include <hyperparallel/kernels/normalization.hpp>
 #include <hyperparallel/kernels/ops/elementwise.hpp>
+#include <hyperparallel/kernels/rope.hpp>
 #include <hyperparallel/kernels/row_arithmetic.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
@@ -55,29 +56,6 @@ void rms_norm_gradient_kernel(const operator_call& c) {
   }
 }
 
-/// Cosines and sines of one span of positions, kept by a thread from layer to layer.
-template <class T>
-struct rotation_table {
-  double base = 0;
-  extent_t pairs = 0, begin = 0, count = 0;
-  std::vector<T> turn;  ///< [position][cosines, then sines]
-
-  const T* at(double new_base, extent_t new_pairs, extent_t new_begin, extent_t new_count) {
-    if (base == new_base && pairs == new_pairs && begin == new_begin && count >= new_count) return turn.data();
-    base = new_base, pairs = new_pairs, begin = new_begin, count = new_count;
-    turn.resize(static_cast<std::size_t>(2 * pairs * count));
-    for (extent_t i = 0; i < pairs; ++i) {
-      const double frequency = std::pow(base, -static_cast<double>(i) / static_cast<double>(pairs));
-      for (extent_t p = 0; p < count; ++p) {
-        const double angle = static_cast<double>(begin + p) * frequency;
-        turn[static_cast<std::size_t>(2 * p * pairs + i)] = static_cast<T>(std::cos(angle));
-        turn[static_cast<std::size_t>((2 * p + 1) * pairs + i)] = static_cast<T>(std::sin(angle));
-      }
-    }
-    return turn.data();
-  }
-};
-
 /// x -> x turned; the second dim is the position.
 template <class T>
 void rope_kernel(const operator_call& c) {
@@ -85,24 +63,11 @@ void rope_kernel(const operator_call& c) {
   const tensor_factors& x = c.rule->operand[0];
   expect(x.rank >= 3, c, "needs dims of batch, position and pairs");
   const loop_span position = c.loop[x.term[1]];
-  const extent_t width = c.loop[last_loop(c, x)].extent, pairs = width / 2, outer = c.loop[x.term[0]].extent;
+  const extent_t width = c.loop[last_loop(c, x)].extent, outer = c.loop[x.term[0]].extent;
   expect(width % 2 == 0, c, "the last dim is odd");
-  static thread_local rotation_table<T> table;
-  const T* const turn = table.at(c.attributes->real[0], pairs, position.begin, position.extent);
-  const T sign = c.attributes->integer[0] < 0 ? T(-1) : T(1);
-  const extent_t rows = c.result_elements(0) / (outer * position.extent * width);
-  const T* from = operand<T>(c, 0);
-  T* to = result<T>(c, 0);
-  for (extent_t o = 0; o < outer; ++o)
-    for (extent_t p = 0; p < position.extent; ++p) {
-      const T *cosine = turn + 2 * p * pairs, *sine = cosine + pairs;
-      for (extent_t r = 0; r < rows; ++r, from += width, to += width)
-        for (extent_t i = 0; i < pairs; ++i) {
-          const T a = from[i], b = from[i + pairs], s = sign * sine[i];
-          to[i] = a * cosine[i] - b * s;
-          to[i + pairs] = b * cosine[i] + a * s;
-        }
-    }
+  const shape s(outer, position.extent, c.result_elements(0) / (outer * position.extent * width), width);
+  rope(const_view<T>{operand<T>(c, 0), s}, tensor_view<T>{result<T>(c, 0), s}, 1,
+       {c.attributes->real[0], position.begin, c.attributes->integer[0] < 0});
 }
 
 }}}  // namespace hyperparallel::v0_2::kernels

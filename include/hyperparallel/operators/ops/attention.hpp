@@ -31,6 +31,7 @@ constexpr extent_t pairs_of_attention(const local_work& w, extent_t widths, int 
 struct attention_gradient {
   static constexpr const char *name = "attention_gradient", *text = "bsmgE,bsmgD,bTmD,bTmE,bsmgE,bsmg->bsmgD,bTmD,bTmE";
   static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr attention_operands attends{1, 2, true};
   static constexpr int flops_per_point = 10;
   static constexpr extent_t flops(const local_work& w) {
     const extent_t d = w.width(1), e = w.width(3);
@@ -42,6 +43,7 @@ struct attention_gradient {
 struct attention {
   static constexpr const char *name = "attention", *text = "bsmgD,bTmD,bTmE->bsmgE,bsmg";
   static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr attention_operands attends{0, 1};
   static constexpr int flops_per_point = 4;
   static constexpr unsigned statistics = 0b10, without_gradient = 0b10;
   static constexpr extent_t flops(const local_work& w) {
@@ -72,6 +74,7 @@ struct attention_sink_gradient {
 struct attention_with_sinks {
   static constexpr const char *name = "attention_with_sinks", *text = "bsmgD,bTmD,bTmE,mg->bsmgE,bsmg";
   static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr attention_operands attends{0, 1};
   static constexpr int flops_per_point = 4;
   static constexpr unsigned statistics = 0b10, without_gradient = 0b10;
   static constexpr extent_t flops(const local_work& w) { return attention::flops(w); }

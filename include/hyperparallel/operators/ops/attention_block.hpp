@@ -12,6 +12,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace ops {
 struct attention_block {
   static constexpr const char *name = "attention_block", *text = "bsmgD,btmD,btmE->bsmgE,bsmg";
   static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr attention_operands attends{0, 1};
   static constexpr unsigned without_gradient = ~0u;
   static constexpr int flops_per_point = 4;
   static constexpr extent_t flops(const local_work& w) { return attention::flops(w); }
@@ -29,6 +30,7 @@ struct attention_block_gradient {
   static constexpr const char *name = "attention_block_gradient",
                               *text = "bsmgE,bsmgD,btmD,btmE,bsmgE,bsmg->bsmgD,btmD,btmE";
   static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr attention_operands attends{1, 2, true};
   static constexpr int flops_per_point = 10;
   static constexpr unsigned without_gradient = ~0u;
   static constexpr extent_t flops(const local_work& w) { return attention_gradient::flops(w); }

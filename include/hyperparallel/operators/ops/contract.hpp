@@ -11,6 +11,7 @@ struct contract {
   static constexpr const char *name = "contract", *text = "";
   static constexpr compute_unit unit = compute_unit::matrix;
   static constexpr int flops_per_point = 2;
+  static constexpr bool is_product = true;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<contract>("g0,x1>0");

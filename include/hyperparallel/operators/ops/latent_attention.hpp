@@ -13,6 +13,7 @@ struct latent_attention_gradient {
   static constexpr const char *name = "latent_attention_gradient",
                               *text = "bsnE,bsnD,bsnR,bTnD,bTR,bTnE,bsnE,bsn->bsnD,bsnR,bTnD,bTR,bTnE";
   static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr attention_operands attends{1, 3, true};
   static constexpr int flops_per_point = 10;
   static constexpr extent_t flops(const local_work& w) {
     const extent_t d = w.width(1), r = w.width(2), e = w.width(5);
@@ -24,6 +25,7 @@ struct latent_attention_gradient {
 struct latent_attention {
   static constexpr const char *name = "latent_attention", *text = "bsnD,bsnR,bTnD,bTR,bTnE->bsnE,bsn";
   static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr attention_operands attends{0, 2};
   static constexpr int flops_per_point = 4;
   static constexpr unsigned statistics = 0b10, without_gradient = 0b10;
   static constexpr extent_t flops(const local_work& w) {

@@ -18,6 +18,7 @@ struct accumulate {
   static constexpr const char *name = "accumulate", *text = "*,*->*";
   static constexpr partial_words partials = linear_together(~0u);
   static constexpr unsigned without_gradient = ~0u;
+  static constexpr bool accumulates = true;
 };
 
 }}}  // namespace hyperparallel::v0_2::ops

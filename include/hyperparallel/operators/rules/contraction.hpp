@@ -80,11 +80,6 @@ constexpr rule_result matmul(const shape& a, const shape& b, bool transpose_a = 
   return parts::product("matmul", left, right);
 }
 
-/// One product for each index of the first dim.
-constexpr rule_result bmm(bool transpose_a = false, bool transpose_b = false) {
-  return parts::product("bmm", {3, transpose_a}, {3, transpose_b});
-}
-
 /// x · wᵀ + bias for x of `rank` dims and a weight that lies out × in. The bias is added once, not once per term: where
 /// the product is a partial sum it joins by a fill.
 constexpr rule_result linear(int rank, bool bias = false) {
@@ -94,22 +89,5 @@ constexpr rule_result linear(int rank, bool bias = false) {
   if (bias) stand_outside(r.rule, 2);
   return r;
 }
-
-/// a · b + c of matrices, in this order; c joins like the bias of `linear`.
-constexpr rule_result addmm() {
-  rule_result r = written("addmm", "mk,kn,mn->mn", contraction);
-  stand_outside(r.rule, 2);
-  return r;
-}
-
-/// Every element of one vector times every element of another.
-constexpr rule_result outer() { return written("outer", "m,n->mn", {reduce_op::none, linear_in_each(0b11u), 1}); }
-
-/// Sum of the products of two vectors.
-constexpr rule_result dot() { return written("dot", "k,k->", contraction); }
-
-/// Rows sorted by expert, times the expert's matrix: rows × in, experts × in × out, rows of each expert. Which rows are
-/// whose follows from all counts before them, so rows and experts are whole; see grouped_matmul for rows in slots.
-constexpr rule_result ragged_matmul() { return written("ragged_matmul", "Rk,Ekn,E->Rn", contraction); }
 
 }}}  // namespace hyperparallel::v0_2::rules

@@ -2,20 +2,12 @@
 #pragma once
 // Elements read at indices, and sets of values.
 //
-// An index names a place in the whole dim, so a dim that indices run over is whole; the one exception is a table of
-// which each device reads the rows that it holds and takes zero for the others, which leaves a partial sum. Elements
-// are moved, so every reduction of the operand that holds them passes. Indices are never partial.
+// An index names a place in the whole dim, so a dim that indices run over is whole. Elements are moved, so every reduction
+// of the operand that holds them passes. Indices are never partial.
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace rules {
-
-/// Rows of a table, at indices of `rank` dims. Operands: indices, table. A sharded vocabulary is a masked look-up and a
-/// partial sum.
-constexpr rule_result embedding(int rank) {
-  if (rank < 0 || rank >= max_dims) return no_rule("embedding", rule_code::too_many_dims, rank);
-  return written("embedding", "*,vh->*h", {reduce_op::sum, moves_elements(0b10u)}, {2, {rank, 2}});
-}
 
 /// result[i…][j][k…] = x[i…][index[i…][j][k…]][k…]: index and x have the same dims but along `dim`. Operands: x, index.
 constexpr rule_result gather(int rank, int dim) {
@@ -99,30 +91,6 @@ constexpr rule_result isin(int rank, int set_rank) {
   add_dims(add_operand(r), 0, rank);
   add_dims(add_operand(r), rank, set_rank);
   add_dims(add_result(r), 0, rank);
-  return checked_rule(r);
-}
-
-/// Where the elements that are not zero are: one row each. How many there are before a slice, it does not know.
-constexpr rule_result nonzero(int rank) {
-  if (!is_rank(rank)) return no_rule("nonzero", rule_code::too_many_dims, rank);
-  factor_rule r = rule_called("nonzero", refuse_partials(), 0);
-  add_factors(r, rank);
-  set_kind(r, 0, ~0u, factor_kind::need_replication);
-  add_dims(add_operand(r), 0, rank);
-  tensor_factors& t = add_result(r);
-  add_dim(t, add_whole(r));
-  add_dim(t, add_whole(r, rank));
-  return checked_rule(r);
-}
-
-/// The elements of x where the mask holds, one after the other. Operands: x, mask.
-constexpr rule_result masked_select(int rank) {
-  if (!is_rank(rank)) return no_rule("masked_select", rule_code::too_many_dims, rank);
-  factor_rule r = rule_called("masked_select", moves_elements(0b01u), 0);
-  add_factors(r, rank);
-  set_kind(r, 0, ~0u, factor_kind::need_replication);
-  for (int o = 0; o < 2; ++o) add_dims(add_operand(r), 0, rank);
-  add_dim(add_result(r), add_whole(r));
   return checked_rule(r);
 }
 

@@ -1,37 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tensors put together along a dim, and taken apart.
+// Tensors put together along a dim. Parts of one tensor are slices of it (slicing.hpp).
 //
 // Along the working dim a slice of the result is no slice of the operands, so that dim needs a halo and is refused
-// where it is sharded. Other dims must agree. Parts of one tensor all have the layout of one rule; `part` says which it
-// is, for its extent.
+// where it is sharded. Other dims must agree.
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace rules {
-
-namespace parts {
-
-constexpr rule_result check_part(const char* name, const shape& from, int& dim) {
-  const chosen_dims c = choose(dim, from.rank);
-  if (c.status.code != rule_code::ok) return refused(name, c.status);
-  dim = c.dims.at[0];
-  return {};
-}
-
-/// The part of `extent` elements along `dim`; all of it keeps its axes.
-constexpr rule_result part_of(const char* name, const shape& from, int dim, extent_t extent) {
-  factor_rule r = rule_called(name, moves_elements(0b1u), 0);
-  add_factors(r, from.rank);
-  add_dims(add_operand(r), 0, from.rank);
-  add_dims(add_result(r), 0, from.rank);
-  if (extent == from.extent[dim]) return checked_rule(r);
-  r.factor[dim].kind = factor_kind::permutation;
-  r.result[0].extent[dim] = extent;
-  return checked_rule(r);
-}
-
-}  // namespace parts
 
 /// Tensors one after the other along `dim`. Fails with axes_differ_from_rank or sizes_do_not_fit, naming the operand.
 constexpr rule_result concat(const shape* operand, int count, int dim) {
@@ -59,30 +35,6 @@ constexpr rule_result concat(const shape* operand, int count, int dim) {
   return checked_rule(r);
 }
 
-/// Tensors of at most one dim as rows, others along their first dim.
-constexpr rule_result vstack(const shape* operand, int count) {
-  if (count < 1 || count > max_operands) return no_rule("vstack", rule_code::too_many_operands, count);
-  if (operand[0].rank >= 2) {
-    rule_result r = concat(operand, count, 0);
-    r.rule.name = short_text("vstack");
-    return r;
-  }
-  factor_rule r = rule_called("vstack", moves_elements((1u << count) - 1, partial_mode::together), 0);
-  const int rows = add_whole(r, count);
-  const int columns = operand[0].rank == 1 ? add_factor(r) : -1;
-  for (int o = 0; o < count; ++o) {
-    if (operand[o].rank != operand[0].rank) return no_rule("vstack", rule_code::axes_differ_from_rank, o);
-    tensor_factors& t = add_operand(r);
-    if (columns >= 0) add_dim(t, columns);
-  }
-  add_dim(add_result(r), rows);
-  if (columns >= 0)
-    add_dim(r.result[0], columns);
-  else
-    add_dim(r.result[0]);
-  return checked_rule(r);
-}
-
 /// `count` tensors of the same shape along a new dim, at `dim` of the result; the new dim is whole.
 constexpr rule_result stack(int rank, int count, int dim) {
   if (count < 1 || count > max_operands) return no_rule("stack", rule_code::too_many_operands, count);
@@ -98,55 +50,6 @@ constexpr rule_result stack(int rank, int count, int dim) {
   add_dim(t, fresh);
   add_dims(t, at, rank - at);
   return checked_rule(r);
-}
-
-/// Any of the tensors along `dim`, without it.
-constexpr rule_result unbind(int rank, int dim) {
-  const chosen_dims c = choose(dim, rank);
-  if (c.status.code != rule_code::ok) return refused("unbind", c.status);
-  factor_rule r = rule_called("unbind", moves_elements(0b1u), 0);
-  add_factors(r, rank);
-  set_kind(r, 0, c.mask, factor_kind::need_replication);
-  add_dims(add_operand(r), 0, rank);
-  tensor_factors& t = add_result(r);
-  for (int d = 0; d < rank; ++d)
-    if (!has(c.mask, d)) add_dim(t, d);
-  return checked_rule(r);
-}
-
-/// Number of parts of `size` elements (the last may be smaller) that `extent` has.
-constexpr extent_t part_count(extent_t extent, extent_t size) { return extent == 0 ? 1 : ceil_divide(extent, size); }
-
-/// Parts of `size` elements along `dim`, the last one of what is left. Fails with attribute_is_invalid where there is
-/// no such part or no such size.
-constexpr rule_result split(const shape& from, int dim, extent_t size, extent_t part = 0) {
-  if (const rule_result bad = parts::check_part("split", from, dim); bad.status.code != rule_code::ok) return bad;
-  const extent_t n = from.extent[dim];
-  if (size < 1 || part < 0 || part >= part_count(n, size)) return no_rule("split", rule_code::attribute_is_invalid);
-  return parts::part_of("split", from, dim, smaller(size, n - part * size));
-}
-
-/// Parts of these sizes along `dim`. Fails with sizes_do_not_fit where they are not all of it.
-constexpr rule_result split_by_sizes(const shape& from, int dim, const extent_t* size, int count, int part = 0) {
-  if (const rule_result bad = parts::check_part("split", from, dim); bad.status.code != rule_code::ok) return bad;
-  extent_t total = 0;
-  for (int i = 0; i < count; ++i) {
-    if (size[i] < 0) return no_rule("split", rule_code::attribute_is_invalid, i);
-    total += size[i];
-  }
-  if (total != from.extent[dim]) return no_rule("split", rule_code::sizes_do_not_fit, dim);
-  if (part < 0 || part >= count) return no_rule("split", rule_code::attribute_is_invalid, part);
-  return parts::part_of("split", from, dim, size[part]);
-}
-
-/// At most `count` parts of equal size, the last one of what is left.
-constexpr rule_result chunk(const shape& from, int dim, extent_t count, extent_t part = 0) {
-  if (const rule_result bad = parts::check_part("chunk", from, dim); bad.status.code != rule_code::ok) return bad;
-  if (count < 1) return no_rule("chunk", rule_code::attribute_is_invalid);
-  const extent_t size = ceil_divide(from.extent[dim], count);
-  rule_result r = split(from, dim, size == 0 ? 1 : size, part);
-  r.rule.name = short_text("chunk");
-  return r;
 }
 
 }}}  // namespace hyperparallel::v0_2::rules

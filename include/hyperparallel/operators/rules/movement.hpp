@@ -49,14 +49,6 @@ constexpr rule_result expand_dims(int rank, int dim) {
   return checked_rule(r);
 }
 
-/// A scalar as a tensor of one dim, anything else as it is.
-constexpr rule_result atleast_1d(int rank) {
-  rule_result r =
-      rank == 0 ? expand_dims(0, 0) : same_dims("", rank, 0, factor_kind::pass_through, moves_elements(1u), 0);
-  r.rule.name = short_text("atleast_1d");
-  return r;
-}
-
 /// Without the listed dims, of size 1; without all such dims, where none is listed. Fails with sizes_do_not_fit where a
 /// dim is larger, axis_is_out_of_range, axes_repeat.
 constexpr rule_result squeeze(const shape& from, const dim_list& dims = {}) {
@@ -101,54 +93,6 @@ constexpr rule_result expand(const shape& from, const shape& to) {
   return checked_rule(r);
 }
 
-/// The same where only the rank of the operand is known: -1 keeps a dim, any other extent asks for a whole dim, of that
-/// extent or of size 1. Fails as well where a dim that is not there should be kept.
-constexpr rule_result expand(int rank, const shape& to) {
-  if (!is_rank(rank) || !is_rank(to.rank)) return no_rule("expand", rule_code::too_many_dims, rank);
-  if (to.rank < rank) return no_rule("expand", rule_code::axes_differ_from_rank, to.rank);
-  factor_rule r = rule_called("expand", moves_elements(0b1u), 0);
-  tensor_factors &x = add_operand(r), &y = add_result(r);
-  for (int d = 0; d < to.rank; ++d) {
-    const bool given = d >= to.rank - rank, kept = to.extent[d] == -1;
-    if ((kept && !given) || (!kept && to.extent[d] < 1)) return no_rule("expand", rule_code::attribute_is_invalid, d);
-    if (kept) {
-      const int f = add_factor(r);
-      add_dim(x, f);
-      add_dim(y, f);
-      continue;
-    }
-    if (given) add_dim(x, add_whole(r));
-    add_dim(y, add_factor(r, factor_kind::pass_through, to.extent[d]));
-  }
-  return checked_rule(r);
-}
-
-/// The tensor times[d] times side by side along each dim; more numbers than dims repeat it along new ones before. A
-/// dim that is repeated has the copy as its major factor, so it can not stay sharded.
-constexpr rule_result repeat(int rank, const shape& times) {
-  if (!is_rank(rank) || !is_rank(times.rank)) return no_rule("repeat", rule_code::too_many_dims, rank);
-  if (times.rank < rank) return no_rule("repeat", rule_code::axes_differ_from_rank, times.rank);
-  factor_rule r = rule_called("repeat", moves_elements(0b1u), 0);
-  tensor_factors &x = add_operand(r), &y = add_result(r);
-  for (int d = 0; d < times.rank; ++d) {
-    const extent_t n = times.extent[d];
-    if (n < 1) return no_rule("repeat", rule_code::attribute_is_invalid, d);
-    if (d < times.rank - rank) {
-      add_dim(y, add_factor(r, factor_kind::pass_through, n));
-      continue;
-    }
-    const int f = add_factor(r);
-    add_dim(x, f);
-    if (n == 1) {
-      add_dim(y, f);
-      continue;
-    }
-    add_dim(y, add_whole(r, n));
-    extend_dim(y, f);
-  }
-  return checked_rule(r);
-}
-
 /// Each element `times` times in a row along `dim`: the copy is the minor factor, so the dim may stay sharded.
 constexpr rule_result repeat_interleave(int rank, int dim, extent_t times) {
   const chosen_dims c = choose(dim, rank);
@@ -165,36 +109,6 @@ constexpr rule_result repeat_interleave(int rank, int dim, extent_t times) {
   return checked_rule(r);
 }
 
-/// Each element of `dim` as often as its own count says: where a slice lands depends on all counts before it.
-constexpr rule_result repeat_interleave_by_counts(int rank, int dim) {
-  const chosen_dims c = choose(dim, rank);
-  if (c.status.code != rule_code::ok) return refused("repeat_interleave", c.status);
-  factor_rule r = rule_called("repeat_interleave", moves_elements(0b1u), 0);
-  add_factors(r, rank);
-  set_kind(r, 0, c.mask, factor_kind::need_replication);
-  const int repeated = add_whole(r);
-  add_dims(add_operand(r), 0, rank);
-  tensor_factors& y = add_result(r);
-  for (int d = 0; d < rank; ++d) add_dim(y, has(c.mask, d) ? repeated : d);
-  return checked_rule(r);
-}
-
-/// The same of the flattened tensor: its first dim may stay sharded, others where all before them are cut to pieces.
-constexpr rule_result repeat_interleave_flat(const shape& from, extent_t times) {
-  if (!is_rank(from.rank)) return no_rule("repeat_interleave", rule_code::too_many_dims, from.rank);
-  if (times < 1) return no_rule("repeat_interleave", rule_code::attribute_is_invalid);
-  factor_rule r = rule_called("repeat_interleave", moves_elements(0b1u), 0);
-  add_dim(add_result(r));
-  tensor_factors& x = add_operand(r);
-  for (int d = 0; d < from.rank; ++d) {
-    const int f = add_factor(r, factor_kind::pass_through, from.extent[d]);
-    add_dim(x, f);
-    extend_dim(r.result[0], f);
-  }
-  extend_dim(r.result[0], add_whole(r, times));
-  return checked_rule(r);
-}
-
 /// Elements moved around along the listed dims (all, where none is listed): every device needs those of others.
 constexpr rule_result rearrange(const char* name, int rank, const dim_list& dims) {
   const chosen_dims c = choose(dims.count == 0 ? all_dims(rank) : dims, rank);
@@ -204,15 +118,13 @@ constexpr rule_result rearrange(const char* name, int rank, const dim_list& dims
 constexpr rule_result roll(int rank, const dim_list& dims = {}) { return rearrange("roll", rank, dims); }
 constexpr rule_result flip(int rank, const dim_list& dims = {}) { return rearrange("flip", rank, dims); }
 
-/// Zeros above or below a diagonal of the last two dims: which elements these are depends on where a slice begins, so
+/// Zeros above a diagonal of the last two dims: which elements these are depends on where a slice begins, so
 /// both dims are whole.
-constexpr rule_result triangle(const char* name, int rank) {
+constexpr rule_result tril(int rank) {
   const chosen_dims c = choose({-2, -1}, rank);
-  if (c.status.code != rule_code::ok) return refused(name, c.status);
-  return same_dims(name, rank, c.mask, factor_kind::need_replication, moves_elements(0b1u), 0);
+  if (c.status.code != rule_code::ok) return refused("tril", c.status);
+  return same_dims("tril", rank, c.mask, factor_kind::need_replication, moves_elements(0b1u), 0);
 }
-constexpr rule_result tril(int rank) { return triangle("tril", rank); }
-constexpr rule_result triu(int rank) { return triangle("triu", rank); }
 
 /// Dims [first, last] as one; see `reshape`.
 constexpr rule_result flatten(const shape& from, int first = 0, int last = -1) {

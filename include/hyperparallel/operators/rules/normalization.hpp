@@ -14,16 +14,6 @@ constexpr rule_result reads_along(const char* name, int rank, const dim_list& di
   return same_dims(name, rank, c.mask, factor_kind::need_replication, words, flops);
 }
 
-/// exp(x - max x) / Σ exp(x - max x) along `dims`: a difference, an exponential, a sum, a maximum, a quotient.
-constexpr rule_result softmax(int rank, const dim_list& dims = -1) {
-  return reads_along("softmax", rank, dims, refuse_partials(), 5);
-}
-constexpr rule_result log_softmax(int rank, const dim_list& dims = -1) {
-  return reads_along("log_softmax", rank, dims, refuse_partials(), 5);
-}
-
-namespace parts {
-
 /// x of `rank` dims and `weights` operands of its last `normalized` dims, which are whole. Operands that are repeated
 /// along the other dims refuse to be partial, so all do.
 constexpr rule_result normalize(const char* name, int rank, int normalized, int weights, int flops) {
@@ -37,21 +27,13 @@ constexpr rule_result normalize(const char* name, int rank, int normalized, int 
   add_dims(add_operand(r), 0, rank);
   for (int w = 0; w < weights; ++w) add_dims(add_operand(r), leading, normalized);
   add_dims(add_result(r), 0, rank);
-  return {{}, r};
-}
-
-}  // namespace parts
-
-/// (x - mean) / deviation over the last `normalized` dims, times a weight and plus a bias where `weights` counts them.
-constexpr rule_result layer_norm(int rank, int normalized = 1, int weights = 0) {
-  const rule_result r = parts::normalize("layer_norm", rank, normalized, weights, 8);
-  return r.status.code == rule_code::ok ? checked_rule(r.rule) : r;
+  return checked_rule(r);
 }
 
 /// x / root mean square over the last `normalized` dims, times a weight; the second result is the reciprocal root, with
 /// size 1 in these dims.
 constexpr rule_result rms_norm(int rank, int normalized = 1, int weights = 1) {
-  rule_result r = parts::normalize("rms_norm", rank, normalized, weights, 4);
+  rule_result r = normalize("rms_norm", rank, normalized, weights, 4);
   if (r.status.code != rule_code::ok) return r;
   tensor_factors& t = add_result(r.rule);
   add_dims(t, 0, rank - normalized);
@@ -78,17 +60,6 @@ constexpr rule_result packed_swiglu(int rank, int dim = -1) {
   }
   add_dims(add_result(r), 0, rank);
   return checked_rule(r);
-}
-
-/// Loss of each token: logits of `rank` dims, the last over the vocabulary, and targets without it. `reduction` sum or
-/// avg over the tokens; `none` keeps them. The vocabulary is whole.
-constexpr rule_result cross_entropy(int rank, reduce_op reduction = reduce_op::none) {
-  if (rank < 1 || rank > max_dims) return no_rule("cross_entropy", rule_code::too_many_dims, rank);
-  const bool reduces = reduction != reduce_op::none;
-  if (reduces && reduction != reduce_op::sum && reduction != reduce_op::avg)
-    return no_rule("cross_entropy", rule_code::attribute_is_invalid, static_cast<int>(reduction));
-  return written("cross_entropy", reduces ? "*V,*->" : "*V,*->*", {reduction, refuse_partials(), 5},
-                 {2, {rank, rank - 1}});
 }
 
 }}}  // namespace hyperparallel::v0_2::rules

@@ -16,14 +16,6 @@ constexpr rule_result cumprod(int rank, int dim) {
   return reads_along("cumprod", rank, dim, w, 1);
 }
 
-/// Running maxima of maxima. With their places (torch's cummax) nothing partial passes: use `sort`'s words by
-/// `indexed_reduction`.
-constexpr rule_result running_max(int rank, int dim) {
-  partial_words w = refuse_partials();
-  say(w, 0, reduce_op::max, partial_mode::each, reduce_op::max);
-  return reads_along("running_max", rank, dim, w, 1);
-}
-
 /// Sorted elements and where each was: two results.
 constexpr rule_result sort(int rank, int dim = -1) {
   rule_result r = reads_along("sort", rank, dim, refuse_partials(), 0);

@@ -69,13 +69,6 @@ constexpr rule_result reduce(const char* name, int rank, const dim_list& dims = 
   return no_rule(name, rule_code::attribute_is_invalid);
 }
 
-/// How many elements are not zero: a sum, of what is not linear in the operand.
-constexpr rule_result count_nonzero(int rank, const dim_list& dims = {}, bool keep = false) {
-  rule_result r = reduce("count_nonzero", rank, dims, keep, reduce_op::sum);
-  if (r.status.code == rule_code::ok) r.rule.partials = refuse_partials();
-  return r;
-}
-
 /// Largest or smallest values along one dim and where they are: two results.
 constexpr rule_result indexed_reduction(const char* name, int rank, int dim, bool keep = false) {
   const chosen_dims c = choose(dim, rank);
