@@ -102,7 +102,7 @@ TEST(PlanClock, ComputedTimeIsTheUnionOfWhatComputes) {
       if (plan.row[i].kind == hp::resource::aic || plan.row[i].kind == hp::resource::aiv)
         for (hp::extent_t t = times.begin[i]; t < times.end[i]; ++t) computes[static_cast<std::size_t>(t)] = true;
     counted = std::count(computes.begin(), computes.end(), true);
-    EXPECT_EQ(hp::detail::computed_time(plan, times), counted);
+    EXPECT_EQ(hp::detail::computed_time(plan, times, 0), counted);
   });
 }
 

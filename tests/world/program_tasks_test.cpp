@@ -107,7 +107,7 @@ TEST(ProgramTasks, CountWhatOthersBring) {
   // The all-reduce of 24 floats on two devices: each gets the other's term of its half, then the other's half.
   for (int rank = 0; rank < 2; ++rank) {
     EXPECT_EQ(tasks.received(4, rank), 24 * 4);
-    EXPECT_EQ(tasks.received(0, rank, 2), 0);
+    EXPECT_EQ(tasks.received(0, rank), 0);
   }
 }
 

@@ -129,7 +129,7 @@ constexpr int part_of_rank(const sharded_program& p, int rank) {
   return part;
 }
 constexpr int part_of_value(const sharded_program& p, int value) {
-  return p.storage.item[p.value.item[value].storage].part;
+  return p.part.empty() ? 0 : p.storage.item[p.value.item[value].storage].part;
 }
 /// The part on whose ranks a step works.
 constexpr int part_of_step(const sharded_program& p, const program_step& s) {

@@ -17,25 +17,25 @@ struct interleaved_1f1b {
   static constexpr pipeline_period period(const pipeline_shape& n) { return detail::period_of_rounds(n); }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     const int all = n.chunks * n.micro_batches, warm_up = detail::warm_up_of(n, rank, 2);
-    const auto forward = [&](int step) {
-      const detail::interleaved_step at = detail::step_of(n, rank, step, false);
+    const auto forward = [&](int turn) {
+      const detail::interleaved_step at = detail::step_of(n, rank, turn, false);
       out.forward(at.stage, at.micro_batch);
     };
-    const auto backward = [&](int step) {
-      const detail::interleaved_step at = detail::step_of(n, rank, step, true);
+    const auto backward = [&](int turn) {
+      const detail::interleaved_step at = detail::step_of(n, rank, turn, true);
       out.backward(at.stage, at.micro_batch);
     };
     out.idle(rank);
-    for (int step = 0; step < warm_up; ++step) forward(step);
+    for (int turn = 0; turn < warm_up; ++turn) forward(turn);
     // The first backward comes back to this rank then.
     out.idle(n.chunks * n.ranks + 2 * (n.ranks - 1 - rank) - warm_up - rank);
-    for (int step = warm_up; step < all; ++step) {
-      forward(step);
-      backward(step - warm_up);
+    for (int turn = warm_up; turn < all; ++turn) {
+      forward(turn);
+      backward(turn - warm_up);
     }
-    for (int step = all - warm_up; step < all; ++step) {
+    for (int turn = all - warm_up; turn < all; ++turn) {
       out.idle();
-      backward(step);
+      backward(turn);
     }
   }
 };

@@ -18,8 +18,8 @@ struct interleaved_zero_bubble {
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     const int all = n.chunks * n.micro_batches, warm_up = detail::warm_up_of(n, rank, 1);
     int weights = 0;
-    const auto forward = [&](int step) {
-      const detail::interleaved_step at = detail::step_of(n, rank, step, false);
+    const auto forward = [&](int turn) {
+      const detail::interleaved_step at = detail::step_of(n, rank, turn, false);
       out.forward(at.stage, at.micro_batch);
     };
     const auto weight = [&] {
@@ -27,19 +27,19 @@ struct interleaved_zero_bubble {
       out.weight_gradient(at.stage, at.micro_batch);
     };
     // The weight gradient of a step follows `rank` steps later.
-    const auto input = [&](int step) {
-      const detail::interleaved_step at = detail::step_of(n, rank, step, true);
+    const auto input = [&](int turn) {
+      const detail::interleaved_step at = detail::step_of(n, rank, turn, true);
       out.input_gradient(at.stage, at.micro_batch);
-      if (step >= rank) weight();
+      if (turn >= rank) weight();
     };
     out.idle(rank);
-    for (int step = 0; step < warm_up; ++step) forward(step);
+    for (int turn = 0; turn < warm_up; ++turn) forward(turn);
     if (warm_up > 0) out.idle(n.ranks - 1 - rank);
-    for (int step = warm_up; step < all; ++step) {
-      forward(step);
-      input(step - warm_up);
+    for (int turn = warm_up; turn < all; ++turn) {
+      forward(turn);
+      input(turn - warm_up);
     }
-    for (int step = all - warm_up; step < all; ++step) input(step);
+    for (int turn = all - warm_up; turn < all; ++turn) input(turn);
     while (weights < all) weight();
   }
   static constexpr void finish(pipeline_schedule& s) { add_idle_slots(s); }

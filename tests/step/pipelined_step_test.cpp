@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/step/pipelined_step.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <hyperparallel/layers.hpp>
+#include <hyperparallel/pipeline/schedules/one_forward_one_backward.hpp>
+#include <hyperparallel/world/model_run.hpp>
+#include <hyperparallel/world/world.hpp>
+
+namespace {
+
+namespace hp = hyperparallel;
+
+struct language_model {
+  static constexpr void build(hp::model_builder& m) {
+    const int batch = m.dim("batch", 4), sequence = m.dim("seq", 4);
+    const int tokens = m.index_input("tokens", {batch, sequence}), labels = m.index_input("labels", {batch, sequence});
+    const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{
+        .attention = {.query_heads = 4, .key_heads = 2, .head_dim = 4}, .feed_forward = {.width = 16}};
+    int x = hp::token_embedding{.vocabulary = 16, .hidden = 16}(m, tokens);
+    x = m.repeat("layers", 2, x, block);
+    hp::language_head{.vocabulary = 16}(m, x, labels);
+  }
+};
+
+struct mesh : hp::device_matrix<hp::axis{"tp", 2}> {};
+using strategy = hp::strategy<mesh, hp::tensor_parallel<"tp">>;
+template <class... Options>
+using step_with = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384, hp::precision<hp::f32>,
+                                 hp::accumulating<4>, Options...>;
+
+using piped = step_with<hp::pipelined<hp::one_forward_one_backward, 2>>;
+static_assert(piped::verified && piped::lawful);
+static_assert(piped::clock.makespan == piped::account.times.total.picoseconds);
+static_assert(piped::account.times.exposed > 0 && piped::peak > 0);
+static_assert(hp::fits_alive<piped, piped::peak>() && !hp::fits_alive<piped, piped::peak - 1>());
+static_assert(piped::planned::image.rest.addresses.high_water[0] >= piped::peak);
+
+// Each stage has a layer, and there are two: what does not add up is no step.
+template <class... Options>
+constexpr bool accepted = hp::valid_train_step<language_model, strategy, hp::adamw, hp::matrix384,
+                                               hp::precision<hp::f32>, hp::accumulating<4>, Options...>;
+static_assert(!accepted<hp::pipelined<hp::one_forward_one_backward, 4>>);
+static_assert(!accepted<hp::pipelined<hp::one_forward_one_backward, 2>, hp::stage_layers<2, 1>>);
+
+std::vector<std::int32_t> numbers(int first) {
+  std::vector<std::int32_t> all;
+  for (int i = 0; i < 4 * 16; ++i) all.push_back((first + 5 * i) % 16);
+  return all;
+}
+
+TEST(pipelined_step, a_world_of_the_type_has_the_bits_of_a_run_without_stages) {
+  hp::world<piped> world;
+  const std::vector<std::int32_t> tokens = numbers(1), labels = numbers(6);
+  world.feed("tokens", std::span(tokens)).feed("labels", std::span(labels));
+  const std::vector<double> losses = world.train(3);
+  hp::step_settings settings = piped::evaluated::settings();
+  settings.build.unrolled = true;
+  hp::model_run<float> plain(hp::training_graph<language_model>(hp::adamw::value, settings), strategy::value);
+  ASSERT_EQ(losses.size(), 3u);
+  for (const double loss : losses)
+    EXPECT_EQ(loss, static_cast<double>(plain.train_step([&](int m) {
+                const auto of = [&](const std::vector<std::int32_t>& all) {
+                  return std::span(all).subspan(16u * static_cast<unsigned>(m), 16);
+                };
+                plain.world().set("tokens", of(tokens));
+                plain.world().set("labels", of(labels));
+              })));
+  EXPECT_LT(losses.back(), losses.front());
+  EXPECT_EQ(world.fetch("head.logits.weight"), plain.world().get("head.logits.weight"));
+}
+
+}  // namespace
