@@ -92,9 +92,9 @@ template <class T>
 program_world<T>::program_world(lowered_program&& l, void (*add)(lowered_program&, unsigned),
                                 const program_options& options)
     : values(std::move(l), all_ranks(l.program), options.overflow),
-      runs_(std::make_unique<detail::program_runs>(this->lowered_, add, *this->memory_,
-                                                   options.kernels != nullptr ? options.kernels : &kernel_of<T>,
-                                                   data_type_of<T>, options)) {}
+      runs_(detail::make_owned<detail::program_runs>(this->lowered_, add, *this->memory_,
+                                                     options.kernels != nullptr ? options.kernels : &kernel_of<T>,
+                                                     data_type_of<T>, options)) {}
 
 template <class T>
 program_world<T>::~program_world() = default;
