@@ -10,9 +10,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 
 #include <hyperparallel/exec/parking.hpp>
+#include <hyperparallel/support/owned.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -30,7 +30,7 @@ class event_counters {
  public:
   event_counters() = default;
   explicit event_counters(int events)
-      : count_(events), counter_(std::make_unique<counter[]>(static_cast<std::size_t>(events))) {}
+      : count_(events), counter_(detail::make_owned_array<counter>(static_cast<std::size_t>(events))) {}
 
   int count() const { return count_; }
 
@@ -59,7 +59,7 @@ class event_counters {
   std::atomic<std::uint32_t>& at(int event) const { return counter_[static_cast<std::size_t>(event)].value; }
 
   int count_ = 0;
-  std::unique_ptr<counter[]> counter_;
+  detail::owned<counter[]> counter_;
 };
 
 }}  // namespace hyperparallel::v0_2
