@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Events as counters alone, one per event, each on its own cache line: for protocols written by hand beside a plan, see
-// one_sided.hpp. A plan that runs keeps fewer words than it has events, see sync_words.hpp, by the same rules.
+// Events as counters alone, one per event, each on its own cache line: for protocols written by hand beside a
+// plan. A plan that runs keeps fewer words than it has events, see sync_words.hpp, by the same rules.
 //
 // Counters are never cleared between runs. Run number g (the generation, from 0) holds a wait of threshold n on an
 // event of `total` signals a run when the counter has reached g · total + n, compared by signed difference, so that

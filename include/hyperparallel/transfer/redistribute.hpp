@@ -16,8 +16,8 @@
 // the one of the copy schedule is the fastest.
 //
 // The folder transfer/: bytes from memory to memory. Boxes and their copies in the best order (copy_boxes.hpp,
-// copy_schedule.hpp), moves as tasks, one-sided puts with signals (one_sided.hpp), engines that copy beside computing
-// (copy_engine.hpp). It knows no program; tiers/, world/ and mpi/ stand on it.
+// copy_schedule.hpp), moves as tasks, engines that copy beside computing (copy_engine.hpp). It knows no
+// program; tiers/, world/ and mpi/ stand on it.
 
 #include <atomic>
 #include <cstring>
