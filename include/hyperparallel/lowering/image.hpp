@@ -92,10 +92,13 @@ namespace detail {
 /// Room for any program that may be a constant.
 template <class Types>
 struct image_room_of : image_rooms<Types> {
-  lowered_program rest{};  ///< what is in no array
+  lowered_program rest;  ///< what is in no array
   int array_size[image_room<extent_t>] = {};
   image_sizes sizes{};
   bool fits = true;  ///< else it holds nothing that is of use
+
+  // Not assigned: g++ 12 cannot compare addresses of a constant that it is making, as an assignment of arrays does.
+  constexpr explicit image_room_of(lowered_program&& l) : rest(static_cast<lowered_program&&>(l)) {}
 
   template <class T>
   constexpr const T* items() const {
@@ -113,7 +116,7 @@ class image_writer {
   constexpr void take(growing_array<T>& array) {
     room_.fits = room_.fits && room_.sizes.arrays < image_room<extent_t>;
     if (room_.fits) take_elements(array);
-    array = {};
+    const growing_array<T> gone(static_cast<growing_array<T>&&>(array));
   }
 
  private:
@@ -180,8 +183,8 @@ class image_writer {
 /// constant makes none of it.
 template <class Types>
 struct image_buffer_of : detail::image_room_of<Types> {
-  constexpr explicit image_buffer_of(lowered_program&& l) {
-    this->rest = static_cast<lowered_program&&>(l);
+  constexpr explicit image_buffer_of(lowered_program&& l)
+      : detail::image_room_of<Types>(static_cast<lowered_program&&>(l)) {
     detail::image_writer<detail::image_room_of<Types>> writer(*this);
     detail::visit_arrays(this->rest, [&](auto& array) { writer.take(array); });
   }
