@@ -17,6 +17,8 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include <hyperparallel/exec/arena.hpp>
+#include <hyperparallel/exec/huge_pages.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/strategy/strategy_type.hpp>
 #include <hyperparallel/world/world.hpp>

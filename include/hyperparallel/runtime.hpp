@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs and moves on simulated ranks. Those who use them include by name: worlds of one MoE layer
-// (world/moe_world.hpp, world/moe_training_world.hpp, transfer/one_sided.hpp), memory tiers by hand
+// (world/moe_world.hpp, world/moe_training_world.hpp), memory tiers by hand
 // (tiers/offload_session.hpp, tiers/saved_tensors.hpp), optional back ends (world/eigen_kernels.hpp).
 
 #include <hyperparallel/support/dialect.hpp>

@@ -99,6 +99,8 @@ struct constants {
   static constexpr auto image = hp::image_of<buffer.sizes>(buffer);
 };
 static_assert(constants<4>::buffer.fits && constants<4>::image.rest.status.ok());
+constexpr auto buffer_of_no_class = hp::image_buffer(small_program<4>());
+static_assert(buffer_of_no_class.fits && buffer_of_no_class.sizes.arrays == constants<4>::buffer.sizes.arrays);
 constexpr int rows_of_the_constant() {
   const hp::lowered_program l = hp::program_of(constants<4>::image);
   return l.run[0].plan.row.size;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/transfer/one_sided.hpp>
 #include <hyperparallel/world/taskflow_world.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -52,7 +52,7 @@ void plan_it(owned_plan& plan) {
 void put(const hp::kernel_call& c) {
   hp::taskflow_world& w = *static_cast<hp::taskflow_world*>(c.user);
   const std::int64_t value = 100 * c.rank + c.item;
-  hp::put_rows(w.arenas(), {c.item, 0, 8 * c.rank, 8}, {reinterpret_cast<const std::byte*>(&value), 1, 8, 8});
+  std::memcpy(w.arenas().address(c.item, 0, 8 * c.rank, 8), &value, 8);
 }
 
 void sum(const hp::kernel_call& c) {

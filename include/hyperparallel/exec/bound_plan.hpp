@@ -8,11 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <hyperparallel/exec/failure.hpp>
+#include <hyperparallel/support/owned.hpp>
 #include <hyperparallel/taskflow/grown_execution_table.hpp>
 #include <hyperparallel/taskflow/lower_execution.hpp>
 
@@ -132,7 +132,7 @@ class bound_plan {
     x.take_waits(join_events(f, s, options, x.join));
     prune_plan(f, s, x);
     const execution_size size = measure_table(f, s, x);
-    table_ = std::make_unique<owned_execution_table>(size);
+    table_ = detail::make_owned<owned_execution_table>(size);
     fill_table(f, s, size, x, *table_);
     task_.assign(f.task, f.task + n.tasks);
     wait_.assign(f.wait, f.wait + n.waits);
@@ -172,8 +172,8 @@ class bound_plan {
       }
   }
 
-  std::unique_ptr<owned_execution_table> table_;
-  std::unique_ptr<grown_execution_table> grown_;
+  detail::owned<owned_execution_table> table_;
+  detail::owned<grown_execution_table> grown_;
   std::vector<queue_use> use_;
   std::vector<task> task_;
   std::vector<wait> wait_;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,7 +34,7 @@ HYPERPARALLEL_BODY plan_view plan_view::of(const grown_execution_table& t) {
 }
 
 HYPERPARALLEL_BODY bound_plan::bound_plan(grown_execution_table&& table)
-    : grown_(std::make_unique<grown_execution_table>(static_cast<grown_execution_table&&>(table))),
+    : grown_(detail::make_owned<grown_execution_table>(static_cast<grown_execution_table&&>(table))),
       view_(plan_view::of(*grown_)) {}
 
 }}  // namespace hyperparallel::v0_2

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <thread>
 #include <utility>
@@ -17,6 +16,7 @@
 
 #include <hyperparallel/exec/cores.hpp>
 #include <hyperparallel/exec/parking.hpp>
+#include <hyperparallel/support/owned.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -83,7 +83,7 @@ class crew {
   work_function work_;
   void* self_;
   std::vector<int> cores_;
-  std::unique_ptr<doorbell[]> bell_;
+  detail::owned<doorbell[]> bell_;
   alignas(cache_line) std::atomic<std::uint32_t> run_{0};
   std::atomic<bool> dismissed_{false};
   alignas(cache_line) std::atomic<int> done_{0};

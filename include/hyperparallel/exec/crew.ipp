@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,7 +20,7 @@ HYPERPARALLEL_BODY crew::crew(int workers, std::vector<int> cores, int spin, wor
       work_(work),
       self_(self),
       cores_(std::move(cores)),
-      bell_(std::make_unique<doorbell[]>(static_cast<std::size_t>(workers))) {
+      bell_(detail::make_owned_array<doorbell>(static_cast<std::size_t>(workers))) {
   try {
     thread_.reserve(static_cast<std::size_t>(workers));
     for (int w = 1; w < workers; ++w) thread_.emplace_back(&crew::live, this, w);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Events as counters alone, one per event, each on its own cache line: for protocols written by hand beside a plan, see
-// one_sided.hpp. A plan that runs keeps fewer words than it has events, see sync_words.hpp, by the same rules.
+// Events as counters alone, one per event, each on its own cache line: for protocols written by hand beside a
+// plan. A plan that runs keeps fewer words than it has events, see sync_words.hpp, by the same rules.
 //
 // Counters are never cleared between runs. Run number g (the generation, from 0) holds a wait of threshold n on an
 // event of `total` signals a run when the counter has reached g · total + n, compared by signed difference, so that
@@ -10,9 +10,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 
 #include <hyperparallel/exec/parking.hpp>
+#include <hyperparallel/support/owned.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -30,7 +30,7 @@ class event_counters {
  public:
   event_counters() = default;
   explicit event_counters(int events)
-      : count_(events), counter_(std::make_unique<counter[]>(static_cast<std::size_t>(events))) {}
+      : count_(events), counter_(detail::make_owned_array<counter>(static_cast<std::size_t>(events))) {}
 
   int count() const { return count_; }
 
@@ -59,7 +59,7 @@ class event_counters {
   std::atomic<std::uint32_t>& at(int event) const { return counter_[static_cast<std::size_t>(event)].value; }
 
   int count_ = 0;
-  std::unique_ptr<counter[]> counter_;
+  detail::owned<counter[]> counter_;
 };
 
 }}  // namespace hyperparallel::v0_2

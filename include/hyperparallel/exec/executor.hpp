@@ -20,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -41,6 +40,7 @@
 #include <hyperparallel/exec/watchdog.hpp>
 #include <hyperparallel/exec/worker_share.hpp>
 #include <hyperparallel/kernels/steady_time.hpp>
+#include <hyperparallel/support/owned.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -136,9 +136,9 @@ class executor {
   std::optional<stall_error> stall_;  ///< of the watchdog's thread until it has ended a run
   std::int64_t seen_finished_ = -1;
   std::uint32_t seen_run_ = 0;
-  std::int64_t seen_at_ = 0;    ///< of steady_nanoseconds()
-  std::unique_ptr<crew> crew_;  ///< last: its threads leave before the rest is destroyed
-  std::unique_ptr<watchdog> watchdog_;
+  std::int64_t seen_at_ = 0;  ///< of steady_nanoseconds()
+  detail::owned<crew> crew_;  ///< last: its threads leave before the rest is destroyed
+  detail::owned<watchdog> watchdog_;
 };
 
 }}  // namespace hyperparallel::v0_2

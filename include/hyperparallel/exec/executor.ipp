@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -25,10 +24,10 @@ executor<Profile>::executor(unchecked_t, bound_plan p, const executor_options& o
       plan_(std::move(p)),
       share_(share_queues(plan_.view(), options)),
       runner_(plan_.view(), share_) {
-  crew_ =
-      std::make_unique<crew>(share_.workers, share_.cores,
-                             share_.spin < spin_between_runs ? share_.spin : spin_between_runs, &executor::enter, this);
-  if (options.watchdog > 0) watchdog_ = std::make_unique<watchdog>(options.watchdog, &executor::look, this);
+  crew_ = detail::make_owned<crew>(share_.workers, share_.cores,
+                                   share_.spin < spin_between_runs ? share_.spin : spin_between_runs, &executor::enter,
+                                   this);
+  if (options.watchdog > 0) watchdog_ = detail::make_owned<watchdog>(options.watchdog, &executor::look, this);
 }
 
 template <class Profile>

@@ -13,10 +13,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <hyperparallel/exec/parking.hpp>
+#include <hyperparallel/support/owned.hpp>
 
 #if defined(__linux__)
 #include <pthread.h>
@@ -86,9 +86,8 @@ class lent_core {
 
   const int workers_;
   const int cores_;
-  std::unique_ptr<std::atomic<int>[]>
-      core_;  ///< of the workers, then those that are spare; written with the gate taken
-  std::unique_ptr<worker_thread[]> thread_;
+  detail::owned<std::atomic<int>[]> core_;  ///< of the workers, then those that are spare; written with the gate taken
+  detail::owned<worker_thread[]> thread_;
   std::atomic<int> gate_{closed};
 };
 

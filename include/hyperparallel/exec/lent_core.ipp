@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -20,8 +19,8 @@ namespace hyperparallel { inline namespace v0_2 { namespace detail {
 HYPERPARALLEL_BODY lent_core::lent_core(const std::vector<int>& cores, int workers)
     : workers_(workers),
       cores_(static_cast<int>(cores.size())),
-      core_(std::make_unique<std::atomic<int>[]>(cores.size())),
-      thread_(std::make_unique<worker_thread[]>(static_cast<std::size_t>(workers))) {
+      core_(detail::make_owned_array<std::atomic<int>>(cores.size())),
+      thread_(detail::make_owned_array<worker_thread>(static_cast<std::size_t>(workers))) {
   for (std::size_t i = 0; i < cores.size(); ++i) core_[i].store(cores[i], std::memory_order_relaxed);
 }
 

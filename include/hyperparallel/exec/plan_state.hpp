@@ -17,7 +17,6 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <vector>
 
 #include <hyperparallel/exec/asymmetric_fence.hpp>
@@ -27,6 +26,7 @@
 #include <hyperparallel/exec/kernel.hpp>
 #include <hyperparallel/exec/parking.hpp>
 #include <hyperparallel/exec/sync_words.hpp>
+#include <hyperparallel/support/owned.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
@@ -182,8 +182,8 @@ class plan_state {
   const plan_view plan_;
   const int workers_;
   sync_words words_;
-  std::unique_ptr<queue_state[]> queue_;
-  std::unique_ptr<worker_state[]> worker_;
+  detail::owned<queue_state[]> queue_;
+  detail::owned<worker_state[]> worker_;
   std::vector<int> home_;               ///< queue -> worker
   std::vector<std::uint64_t> servers_;  ///< queue -> the workers that may run it
   std::vector<bound_kernel> kernel_;    ///< by operation, from the plan's first one

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <vector>
 
 #include <hyperparallel/exec/plan_state.hpp>
@@ -18,8 +17,8 @@ HYPERPARALLEL_BODY plan_state::plan_state(const plan_view& p, const std::vector<
     : plan_(p),
       workers_(workers),
       words_(p.size.queues + p.size.counters),
-      queue_(std::make_unique<queue_state[]>(at(p.size.queues))),
-      worker_(std::make_unique<worker_state[]>(at(workers))),
+      queue_(detail::make_owned_array<queue_state>(at(p.size.queues))),
+      worker_(detail::make_owned_array<worker_state>(at(workers))),
       home_(worker_of),
       servers_(at(p.size.queues)),
       kernel_(at(p.operations)),

@@ -14,10 +14,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include <hyperparallel/exec/event_counters.hpp>
 #include <hyperparallel/exec/parking.hpp>
+#include <hyperparallel/support/owned.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -30,7 +30,8 @@ class sync_words {
   };
 
   sync_words() = default;
-  explicit sync_words(int count) : count_(count), word_(std::make_unique<word[]>(static_cast<std::size_t>(count))) {}
+  explicit sync_words(int count)
+      : count_(count), word_(detail::make_owned_array<word>(static_cast<std::size_t>(count))) {}
 
   int count() const { return count_; }
   word& operator[](int w) { return word_[static_cast<std::size_t>(w)]; }
@@ -48,7 +49,7 @@ class sync_words {
 
  private:
   int count_ = 0;
-  std::unique_ptr<word[]> word_;
+  detail::owned<word[]> word_;
 };
 
 }}  // namespace hyperparallel::v0_2

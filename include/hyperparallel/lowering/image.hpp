@@ -15,7 +15,8 @@
 
 #include <type_traits>
 
-#include <boost/mp11.hpp>
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
 
 #include <hyperparallel/lowering/lowered_program.hpp>
 #include <hyperparallel/lowering/stored_forms.hpp>
@@ -45,17 +46,30 @@ using image_types = boost::mp11::mp_list<char, bool, int, extent_t, graph_dim, g
                                          program_storage, program_compute, program_move, program_step, whole_tensor,
                                          program_part, move_facts, staged_block, stored_load, step_levels, stored_parts,
                                          move_step, move_row, rank_span, plan_row, word_wait, stored_run>;
+inline constexpr int image_type_count = boost::mp11::mp_size<image_types>::value;
+
+template <class T, class List>
+struct place_in_list;
+template <class T, class... All>
+struct place_in_list<T, boost::mp11::mp_list<All...>> {
+  static constexpr int value = [] {
+    int place = 0;
+    static_cast<void>((... || (std::is_same_v<T, All> ? true : (++place, false))));
+    return place;
+  }();
+};
+/// Of a type that is none of them: how many they are.
+template <class T>
+inline constexpr int image_place = place_in_list<T, image_types>::value;
 /// Its elements are those of the image; the others are stored in another form, or one by one behind their arrays.
 template <class T>
-concept is_stored_as_is = boost::mp11::mp_contains<image_types, T>::value;
-template <class T>
-inline constexpr int image_place = boost::mp11::mp_find<image_types, T>::value;
+concept is_stored_as_is = image_place<T> < image_type_count;
 
 }  // namespace detail
 
 /// How many elements of each type an image holds, and of how many arrays.
 struct image_sizes {
-  int count[boost::mp11::mp_size<detail::image_types>::value] = {};
+  int count[detail::image_type_count] = {};
   int arrays = 0;
 };
 
@@ -76,11 +90,15 @@ struct image_arrays<boost::mp11::mp_list<T...>, Sizes> : image_array<T, Sizes.co
 namespace detail {
 
 /// Room for any program that may be a constant.
-struct image_room_of_all : image_rooms<image_types> {
-  lowered_program rest{};  ///< what is in no array
+template <class Types>
+struct image_room_of : image_rooms<Types> {
+  lowered_program rest;  ///< what is in no array
   int array_size[image_room<extent_t>] = {};
   image_sizes sizes{};
   bool fits = true;  ///< else it holds nothing that is of use
+
+  // Not assigned: g++ 12 cannot compare addresses of a constant that it is making, as an assignment of arrays does.
+  constexpr explicit image_room_of(lowered_program&& l) : rest(static_cast<lowered_program&&>(l)) {}
 
   template <class T>
   constexpr const T* items() const {
@@ -98,7 +116,7 @@ class image_writer {
   constexpr void take(growing_array<T>& array) {
     room_.fits = room_.fits && room_.sizes.arrays < image_room<extent_t>;
     if (room_.fits) take_elements(array);
-    array = {};
+    const growing_array<T> gone(static_cast<growing_array<T>&&>(array));
   }
 
  private:
@@ -161,14 +179,17 @@ class image_writer {
 
 }  // namespace detail
 
-/// Written by one constant evaluation.
-struct image_buffer : detail::image_room_of_all {
-  constexpr explicit image_buffer(lowered_program&& l) {
-    rest = static_cast<lowered_program&&>(l);
-    detail::image_writer<detail::image_room_of_all> writer(*this);
-    detail::visit_arrays(rest, [&](auto& array) { writer.take(array); });
+/// Written by one constant evaluation. A template, as what reads and writes images is: a unit that keeps no plan as a
+/// constant makes none of it.
+template <class Types>
+struct image_buffer_of : detail::image_room_of<Types> {
+  constexpr explicit image_buffer_of(lowered_program&& l)
+      : detail::image_room_of<Types>(static_cast<lowered_program&&>(l)) {
+    detail::image_writer<detail::image_room_of<Types>> writer(*this);
+    detail::visit_arrays(this->rest, [&](auto& array) { writer.take(array); });
   }
 };
+using image_buffer = image_buffer_of<detail::image_types>;
 
 namespace detail {
 
@@ -220,14 +241,14 @@ struct program_image : detail::image_arrays<detail::image_types, Sizes> {
 };
 
 /// As much of the buffer as is used. Domain: the sizes are its own.
-template <image_sizes Sizes>
-constexpr program_image<Sizes> image_of(const image_buffer& b) {
+template <image_sizes Sizes, class Types>
+constexpr program_image<Sizes> image_of(const image_buffer_of<Types>& b) {
   program_image<Sizes> image;
   boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, detail::image_types>>(
       [&]<class T>(boost::mp11::mp_identity<T>) {
         constexpr int count = Sizes.count[detail::image_place<T>];
         T* const to = image.detail::template image_array<T, count>::item;
-        const T* const from = b.items<T>();
+        const T* const from = b.template items<T>();
         for (int i = 0; i < count; ++i) to[i] = from[i];
       });
   for (int i = 0; i < Sizes.arrays; ++i) image.array_size[i] = b.array_size[i];
@@ -294,14 +315,15 @@ class image_reader {
 
   image_view image_;
   int arrays_ = 0;
-  int next_[boost::mp11::mp_size<image_types>::value] = {};
+  int next_[image_type_count] = {};
 };
 
 }  // namespace detail
 
 /// The lowered program of an image, of a graph with these operators.
-constexpr lowered_program program_of(const image_view& image, const operator_list& operators = builtin_list) {
-  lowered_program l = *image.rest;
+template <class Lowered = lowered_program>
+constexpr Lowered program_of(const image_view& image, const operator_list& operators = builtin_list) {
+  Lowered l = *image.rest;
   l.program.graph.operators = operators;
   detail::image_reader reader(image);
   detail::visit_arrays(l, [&](auto& array) { reader.fill(array); });

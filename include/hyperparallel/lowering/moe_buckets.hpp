@@ -15,8 +15,8 @@
 #include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/mpmd/moe_chain.hpp>
 #include <hyperparallel/mpmd/schedule_buckets.hpp>
+#include <hyperparallel/support/owned.hpp>
 
-#include <memory>
 #include <vector>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -102,8 +102,8 @@ class moe_buckets {
       status_.price = made.price;
       if (!status_.ok()) return;
       plans_.push_back(made.plan);
-      flows_.push_back(std::make_unique<planned_flow>(moe_builder{plans_.back()}, moe_machine(o, 1),
-                                                      schedule_options{o.policy, o.synchronisation}));
+      flows_.push_back(detail::make_owned<planned_flow>(moe_builder{plans_.back()}, moe_machine(o, 1),
+                                                        schedule_options{o.policy, o.synchronisation}));
     }
   }
 
@@ -136,7 +136,7 @@ class moe_buckets {
   moe_buckets_status status_{};
   bucket_selector<Buckets> selector_{};
   std::vector<moe_plan> plans_;
-  std::vector<std::unique_ptr<planned_flow>> flows_;
+  std::vector<detail::owned<planned_flow>> flows_;
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -256,8 +256,9 @@ struct evaluated_step {
     return lower_training(static_cast<sharded_program&&>(p), how);
   }
   /// Of the plan, played by itself: who does not ask for it does not pay.
+  template <class Lowered = lowered_program>
   static constexpr run_times clock_of(const image_view& plan) {
-    return simulate(program_of(plan, settings().build.operators), Hardware::device);
+    return simulate(program_of<Lowered>(plan, settings().build.operators), Hardware::device);
   }
   /// A plan with a budget of memory is made at the start of a world.
   static constexpr bool asks_plan() { return result.plan.may_be_constant() && result.offload.budget == 0; }

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -18,6 +17,7 @@
 #include <hyperparallel/exec/crew.hpp>
 #include <hyperparallel/exec/execution.hpp>
 #include <hyperparallel/kernels/steady_time.hpp>
+#include <hyperparallel/support/owned.hpp>
 #include <hyperparallel/transfer/copy_schedule.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -75,12 +75,12 @@ class parallel_copy {
 
   copy_schedule schedule_;
   way_choice choice_;
-  std::unique_ptr<share[]> share_;  ///< by worker
+  detail::owned<share[]> share_;  ///< by worker
   progress watch_{};
   std::int64_t next_report_ = 0;  ///< of steady_nanoseconds()
   std::atomic<bool> running_{false};
   detail::run_ending ending_;
-  std::unique_ptr<crew> crew_;  ///< last: its threads leave before the rest is destroyed
+  detail::owned<crew> crew_;  ///< last: its threads leave before the rest is destroyed
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -21,9 +20,9 @@ HYPERPARALLEL_BODY parallel_copy::parallel_copy(copy_schedule schedule, const co
   const int available = allowed_core_count(cores);
   const int threads = thread_count(options.threads, available);
   if (!options.pin || static_cast<int>(cores.size()) < threads) cores.clear();
-  share_ = std::make_unique<share[]>(static_cast<std::size_t>(threads));
+  share_ = detail::make_owned_array<share>(static_cast<std::size_t>(threads));
   for (int w = 0; w < threads; ++w) share_[static_cast<std::size_t>(w)].part = schedule_.part(w, threads);
-  crew_ = std::make_unique<crew>(threads, std::move(cores), threads <= available ? options.spin : 0, &enter, this);
+  crew_ = detail::make_owned<crew>(threads, std::move(cores), threads <= available ? options.spin : 0, &enter, this);
 }
 
 HYPERPARALLEL_BODY run_result parallel_copy::run(const progress& watch) {

@@ -16,12 +16,11 @@
 // the one of the copy schedule is the fastest.
 //
 // The folder transfer/: bytes from memory to memory. Boxes and their copies in the best order (copy_boxes.hpp,
-// copy_schedule.hpp), moves as tasks, one-sided puts with signals (one_sided.hpp), engines that copy beside computing
-// (copy_engine.hpp). It knows no program; tiers/, world/ and mpi/ stand on it.
+// copy_schedule.hpp), moves as tasks, engines that copy beside computing (copy_engine.hpp). It knows no
+// program; tiers/, world/ and mpi/ stand on it.
 
 #include <atomic>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -31,6 +30,7 @@
 #include <hyperparallel/exec/arena.hpp>
 #include <hyperparallel/exec/huge_pages.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
+#include <hyperparallel/support/owned.hpp>
 #include <hyperparallel/transfer/parallel_copy.hpp>
 #include <hyperparallel/transfer/step_records.hpp>
 
@@ -123,7 +123,7 @@ class arena_redistribution {
   std::vector<std::vector<std::byte*>> block_;  ///< by stage and position
   std::vector<std::int64_t> received_;          ///< by position of the target
   std::vector<std::pair<block_fill, std::byte*>> fills_;
-  std::vector<std::unique_ptr<parallel_copy>> step_;
+  std::vector<detail::owned<parallel_copy>> step_;
   std::atomic<bool> cancelled_{false};
 };
 

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -38,10 +37,10 @@ HYPERPARALLEL_BODY arena_redistribution::arena_redistribution(const planned_tens
   allocate(planned, blocks == target_blocks::in_source);
   if (blocks == target_blocks::own) {
     for (int i = 0; i < plan().step_count; ++i)
-      step_.push_back(std::make_unique<parallel_copy>(schedule_of_step(i), options));
+      step_.push_back(detail::make_owned<parallel_copy>(schedule_of_step(i), options));
     return;
   }
-  step_.push_back(std::make_unique<parallel_copy>(copy_schedule{}, options));
+  step_.push_back(detail::make_owned<parallel_copy>(copy_schedule{}, options));
 }
 
 HYPERPARALLEL_BODY copy_schedule arena_redistribution::schedule_of_step(int step) {
@@ -70,7 +69,7 @@ HYPERPARALLEL_BODY run_result arena_redistribution::run(const progress& watch) {
   cancelled_.store(false, std::memory_order_relaxed);
   for (const auto& [fill, block] : fills_) fill.write(block);
   part_of_run part{watch, 0, total()};
-  for (const std::unique_ptr<parallel_copy>& step : step_) {
+  for (const detail::owned<parallel_copy>& step : step_) {
     progress seen = watch;
     if (watch.report != nullptr) {
       seen.report = &part_of_run::report;
@@ -85,18 +84,18 @@ HYPERPARALLEL_BODY run_result arena_redistribution::run(const progress& watch) {
 
 HYPERPARALLEL_BODY void arena_redistribution::cancel() noexcept {
   cancelled_.store(true, std::memory_order_relaxed);
-  for (const std::unique_ptr<parallel_copy>& step : step_) step->cancel();
+  for (const detail::owned<parallel_copy>& step : step_) step->cancel();
 }
 
 HYPERPARALLEL_BODY std::int64_t arena_redistribution::finished() const {
   std::int64_t sum = 0;
-  for (const std::unique_ptr<parallel_copy>& step : step_) sum += step->finished();
+  for (const detail::owned<parallel_copy>& step : step_) sum += step->finished();
   return sum;
 }
 
 HYPERPARALLEL_BODY std::int64_t arena_redistribution::total() const {
   std::int64_t bytes = 0;
-  for (const std::unique_ptr<parallel_copy>& step : step_) bytes += step->schedule().bytes();
+  for (const detail::owned<parallel_copy>& step : step_) bytes += step->schedule().bytes();
   return bytes;
 }
 

@@ -7,12 +7,12 @@
 // those for which `survives` is false. Names in errors are those of operators and tensors.
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/lowering/lowered_program.hpp>
+#include <hyperparallel/support/owned.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -44,7 +44,7 @@ class program_run {
   growing_array<bool> survives_, writes_;         ///< of each storage
   std::vector<std::int64_t> received_;            ///< of each rank
   growing_array<int> reads_;
-  std::unique_ptr<executor<>> executor_;
+  detail::owned<executor<>> executor_;
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -3,7 +3,6 @@
 // Bodies of program_run.hpp; see support/compiled.hpp.
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +23,7 @@ HYPERPARALLEL_BODY program_run::program_run(const sharded_program& p, const lowe
     throw program_error(std::string("the program is refused: ") + to_text(program_flow_code::too_many_tasks) + ", " +
                         std::to_string(run.plan.row.size) + " on each of " + std::to_string(run.plan.machine.ranks) +
                         " ranks; one process runs up to " + std::to_string(most_tasks_of_all_ranks));
-  executor_ = std::make_unique<executor<>>(unchecked, bound_plan(table_of(plan_of_all_ranks(run.plan, p))), named);
+  executor_ = detail::make_owned<executor<>>(unchecked, bound_plan(table_of(plan_of_all_ranks(run.plan, p))), named);
   const int ranks = run.plan.machine.ranks;
   received_.assign(static_cast<std::size_t>(ranks), 0);
   for (int s = 0; s < p.step.size; ++s) {

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/lowering/lowered_program.hpp>
+#include <hyperparallel/support/owned.hpp>
 #include <hyperparallel/transfer/move_task.hpp>
 #include <hyperparallel/world/program_error.hpp>
 #include <hyperparallel/world/program_memory.hpp>
@@ -142,7 +142,7 @@ class program_tasks {
   std::vector<offload_link> link_;
   std::vector<paced_queue> copies_;  ///< of each rank, towards tier 0, then away from it
   std::vector<paced_queue> paced_;   ///< of each kind of queue and rank, where a run has a pace
-  std::vector<std::unique_ptr<step_work>> step_;
+  std::vector<detail::owned<step_work>> step_;
   std::int64_t training_step_ = 1;
 };
 

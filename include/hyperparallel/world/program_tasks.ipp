@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -144,7 +143,7 @@ HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const 
                                                 data_type computes)
     : ranks_(static_cast<std::size_t>(memory.ranks())), link_(tier_link), copies_(2 * ranks_) {
   for (int s = 0; s < p.step.size; ++s) {
-    step_work& work = *step_.emplace_back(std::make_unique<step_work>());
+    step_work& work = *step_.emplace_back(detail::make_owned<step_work>());
     work.training_step = &training_step_;
     work.ranks = memory.ranks();
     work.first_rank = first_rank_of(p, part_of_step(p, p.step[s]));
@@ -164,7 +163,7 @@ HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const 
 
 HYPERPARALLEL_BODY std::vector<std::int64_t> program_tasks::durations() const {
   std::vector<std::int64_t> all;
-  for (const std::unique_ptr<step_work>& s : step_) {
+  for (const detail::owned<step_work>& s : step_) {
     std::int64_t nanoseconds = 0;
     for (const time_spent& t : s->spent) nanoseconds += t.median();
     all.push_back(nanoseconds * 1000 / s->part_ranks);

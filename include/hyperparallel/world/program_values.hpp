@@ -17,7 +17,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -29,8 +28,9 @@
 #include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/lowering/program_slots.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
+#include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/support/owned.hpp>
 #include <hyperparallel/world/gradient_overflow.hpp>
-#include <hyperparallel/world/program_tasks.hpp>
 #include <hyperparallel/world/world_lowering.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -138,9 +138,7 @@ class program_values {
   /// Bytes that other ranks have brought to the rank, in all complete runs.
   std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
   /// Of one run of some phases, by level of the links that moves are chosen on: see `hyperparallel::received_by_level`.
-  std::vector<std::int64_t> received_by_level(unsigned phases = micro_phases | update_phases) const {
-    return hyperparallel::received_by_level(program(), lowered_.pulls, phases);
-  }
+  std::vector<std::int64_t> received_by_level(unsigned phases = micro_phases | update_phases) const;
 
  protected:
   /// The memory of these ranks is here. Throws std::bad_alloc.
@@ -175,7 +173,7 @@ class program_values {
 
   lowered_program lowered_;
   program_slots slots_;
-  std::unique_ptr<program_memory> memory_;
+  detail::owned<program_memory> memory_;
 
  private:
   World& self() { return static_cast<World&>(*this); }

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <hyperparallel/world/program_memory.hpp>
+#include <hyperparallel/world/program_tasks.hpp>
 #include <hyperparallel/world/program_values.hpp>
 #include <hyperparallel/world/refused_program.hpp>
 
@@ -58,6 +58,11 @@ T program_values<World, T>::monitor(int i) const {
 }
 
 template <class World, class T>
+std::vector<std::int64_t> program_values<World, T>::received_by_level(unsigned phases) const {
+  return hyperparallel::received_by_level(program(), lowered_.pulls, phases);
+}
+
+template <class World, class T>
 void program_values<World, T>::clear_accumulated() {
   for (const graph_operator& op : program().graph.op)
     if (program().graph.value_of(op).accumulates && op.operand[0] < program().home.size && is_used(op.operand[0]))
@@ -82,7 +87,7 @@ program_values<World, T>::program_values(lowered_program&& l, const std::vector<
                                          overflow_response overflow)
     : lowered_(std::move(l)),
       slots_(slots_of(program(), lowered_.pulls.moves, lowered_.addresses)),
-      memory_(std::make_unique<program_memory>(program(), slots_, hosted)),
+      memory_(detail::make_owned<program_memory>(program(), slots_, hosted)),
       training_(check_training(program().graph)),
       overflow_(overflow) {
   if (lowered_.watches_gradients) watched_gradients_ = gradients_that_may_overflow(program());

@@ -15,12 +15,12 @@
 // What a run that failed or was cancelled would have written has no value after it and is to be set again.
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/support/owned.hpp>
 #include <hyperparallel/world/program_values.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -70,7 +70,7 @@ class program_world : public program_values<program_world<T>, T> {
   /// Throws what the executor throws, and program_error where something has no value yet.
   run_result run(unsigned phases, const progress& watch = {});
 
-  std::unique_ptr<detail::program_runs> runs_;  ///< last: their threads leave before the rest is destroyed
+  detail::owned<detail::program_runs> runs_;  ///< last: their threads leave before the rest is destroyed
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,7 +38,7 @@ class program_runs {
   const program_tasks& tasks() const { return tasks_; }
 
   program_run& run_of(unsigned phases) {
-    for (const std::unique_ptr<program_run>& f : run_)
+    for (const detail::owned<program_run>& f : run_)
       if (f->phases() == phases) return *f;
     if (lowered_.find_run(phases) == nullptr) add_(lowered_, phases);
     const lowered_run& run = *lowered_.find_run(phases);
@@ -47,7 +46,7 @@ class program_runs {
       tasks_.set_pace(lowered_, run, pace_);
       execution_.threads = queue_count(run.plan.machine);  // each sleeps through the tasks of a queue
     }
-    return *run_.emplace_back(std::make_unique<program_run>(lowered_.program, run, tasks_, execution_));
+    return *run_.emplace_back(detail::make_owned<program_run>(lowered_.program, run, tasks_, execution_));
   }
   run_result run(program_run& f, const progress& watch) {
     running_.store(&f, std::memory_order_release);
@@ -68,7 +67,7 @@ class program_runs {
   run_pace pace_;
   program_tasks tasks_;
   std::atomic<program_run*> running_{nullptr};
-  std::vector<std::unique_ptr<program_run>> run_;
+  std::vector<detail::owned<program_run>> run_;
 };
 
 }  // namespace detail
@@ -92,9 +91,9 @@ template <class T>
 program_world<T>::program_world(lowered_program&& l, void (*add)(lowered_program&, unsigned),
                                 const program_options& options)
     : values(std::move(l), all_ranks(l.program), options.overflow),
-      runs_(std::make_unique<detail::program_runs>(this->lowered_, add, *this->memory_,
-                                                   options.kernels != nullptr ? options.kernels : &kernel_of<T>,
-                                                   data_type_of<T>, options)) {}
+      runs_(detail::make_owned<detail::program_runs>(this->lowered_, add, *this->memory_,
+                                                     options.kernels != nullptr ? options.kernels : &kernel_of<T>,
+                                                     data_type_of<T>, options)) {}
 
 template <class T>
 program_world<T>::~program_world() = default;

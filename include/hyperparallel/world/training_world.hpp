@@ -9,16 +9,15 @@
 // step that ends in an error or is cancelled has not happened to `steps()`. Errors are program_error and name the tensor.
 // Complexity: start O(values + tasks) beyond filling memory.
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <hyperparallel/lowering/image.hpp>
 #include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/support/hook.hpp>
+#include <hyperparallel/support/owned.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -40,11 +39,11 @@ struct trained_step {
 
 struct training_options {
   /// Called before each micro-batch, which it may feed. `step` counts from 1.
-  std::function<void(std::int64_t step, int micro_batch)> before_micro_batch{};
+  hook<void(std::int64_t step, int micro_batch)> before_micro_batch{};
   /// Called after each step, for checkpoints, validation, rates; false ends the training.
-  std::function<bool(const trained_step&)> after_step{};
+  hook<bool(const trained_step&)> after_step{};
   /// Called after the first step that ends `period` milliseconds after the last call, and after the last one.
-  std::function<void(const trained_step&)> progress{};
+  hook<void(const trained_step&)> progress{};
   std::int64_t period = 1000;
 };
 
@@ -60,6 +59,8 @@ class training_world {
   /// As before, of the built-in operators.
   training_world(const image_view& plan, const world_options& options);
   ~training_world();
+  training_world(const training_world&) = delete;
+  training_world& operator=(const training_world&) = delete;
 
   // ---- values ----
 
@@ -89,24 +90,14 @@ class training_world {
   const model_run<number>& run() const { return run_; }
 
  private:
-  template <class T>
-  struct fed_input {
-    std::vector<T> values;
-    std::size_t batches = 1;
-  };
-  template <class T>
-  using fed_inputs = std::map<int, fed_input<T>>;
+  struct state;  ///< what is fed, and whether the training is cancelled
 
   template <class T>
-  training_world& feed_any(const std::string& name, std::span<const T> values, fed_inputs<T>& kept);
-  template <class T>
-  void set_batch(const fed_inputs<T>& inputs, std::int64_t micro_batch);
+  training_world& feed_any(const std::string& name, std::span<const T> values);
   double train_step(const training_options& how);
 
   model_run<number> run_;
-  fed_inputs<number> floats_;
-  fed_inputs<std::int32_t> numbers_;
-  std::atomic<bool> cancelled_{false};
+  detail::owned<state> state_;
 };
 
 }}  // namespace hyperparallel::v0_2
