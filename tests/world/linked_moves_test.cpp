@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of training on 64 ranks in 8 nodes, reduced in size: what runs moves over each level of links what the account of
 // the same program says, to the byte.
+#include <hyperparallel/world/program_tasks.hpp>
 #include <hyperparallel/world/program_world.hpp>
 
 #include <hyperparallel/graph/gradient.hpp>
