@@ -126,8 +126,20 @@ if(TARGET train_text)
   hyperparallel_add_refusal(train_text degrees 1 "8 ranks are not the product of its degrees, 3" --strategy dp --degrees 3)
   hyperparallel_add_refusal(train_text indivisible 1 "axis \"dp\", operator \"embedding\", dim \"batch\", 16 by 3"
                             --strategy dp --ranks 3)
+  hyperparallel_add_refusal(train_text stages_exceed_layers 1 "the model has 4 layers, 8 stages need at least one each"
+                            --stages 8)
+  hyperparallel_add_refusal(train_text layers_of_stages 1 "the stages have 3 layers, the model has 4" --stages 2,1)
+  hyperparallel_add_refusal(train_text ranks_of_stages 1 "6 ranks are no multiple of 4 groups" --ranks 6 --stages 4)
+  hyperparallel_add_refusal(train_text unknown_schedule 1 "no schedule is called \"nothing\": --list shows them" --stages 2
+                            --schedule nothing)
+  hyperparallel_add_refusal(train_text chunks_of_schedule 1 "chunks_are_fixed, 2 needed" --stages 2 --schedule ZB-V
+                            --chunks 1)
+  hyperparallel_add_refusal(train_text ring_in_stages 1 "attention that travels a ring cannot be cut into stages"
+                            --strategy ring --stages 2)
+  hyperparallel_add_refusal(train_text budget_of_stages 1 "--hbm-budget is not planned for a pipeline" --stages 2
+                            --hbm-budget 50%)
   hyperparallel_add_number_refusals(train_text "whole number from" --degrees --ranks --steps --seed --threads --batch --seq
-                                    --layers --hidden --validation-bytes --save-every)
+                                    --layers --hidden --validation-bytes --save-every --stages --chunks --micro-batches)
   hyperparallel_add_number_refusals(train_text "number from" --rate --tier-bandwidth --at-most)
   hyperparallel_add_late_refusal(train_text learns_too_little /dev/null 1 "expected at most 0.5"
                                  "${PROJECT_SOURCE_DIR}/LICENSE" --validation-bytes 2048 --hidden 16 --layers 1 --steps 1
@@ -149,6 +161,14 @@ if(TARGET train_text)
            WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
   set_tests_properties(refusal.train_text.interrupted PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
                        "interrupted after step [1-9][0-9]* of 1000000; --resume saved goes on from there.*steps [1-9][0-9]* to 1\n")
+  # Training in stages is that of one device.
+  foreach(strategy IN ITEMS pp dp-tp-pp pp-ep zero1-pp-tp-ep)
+    add_test(NAME example.train_text.${strategy}
+             COMMAND train_text "${PROJECT_SOURCE_DIR}/LICENSE" --validation-bytes 512 --hidden 16 --layers 4 --seq 8 --batch 4
+                     --steps 2 --strategy ${strategy} --stages 2 --ranks 8 --schedule ZB-H1 --f64 --compare)
+    set_tests_properties(example.train_text.${strategy} PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
+                         "within the tolerance 1e-09")
+  endforeach()
   hyperparallel_add_refusal(train_text missing_checkpoint 1 "cannot read 'missing.safetensors'"
                             --resume missing.safetensors)
   hyperparallel_add_refusal(train_text damaged_checkpoint 1 "cannot read 'empty.txt'" --resume empty.txt)

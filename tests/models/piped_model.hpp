@@ -27,6 +27,19 @@ constexpr hp::graph piped_graph(int layers, int micro_batches, const char* recom
                     .expert_width = 8});
 }
 
+/// A dense model whose head reads the table of the embedding.
+inline hp::graph tied_graph(int layers, int micro_batches, hp::data_type type = hp::data_type::f64) {
+  hp::model_builder m({.activation = type, .parameter = type, .unrolled = true});
+  const int batch = m.dim("batch", 4), sequence = m.dim("seq", 4);
+  const int tokens = m.index_input("tokens", {batch, sequence}), labels = m.index_input("labels", {batch, sequence});
+  const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{
+      .attention = {.query_heads = 4, .key_heads = 4, .head_dim = 2}, .feed_forward = {.width = 16}};
+  int x = hp::token_embedding{.vocabulary = 16, .hidden = 8}(m, tokens);
+  x = m.repeat("layers", layers, x, block);
+  hp::language_head{.vocabulary = 16, .tied_to = "embedding"}(m, x, labels);
+  return trained(m, {.unrolled = true, .micro_batches = micro_batches, .type = type});
+}
+
 struct piped_shape {
   const hp::named_schedule* schedule = nullptr;
   hp::pipeline_shape shape{};

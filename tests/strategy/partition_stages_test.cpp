@@ -103,6 +103,27 @@ TEST(partition_stages, one_activation_and_one_gradient_cross_whatever_the_strate
   }
 }
 
+/// A parameter that two stages read has a home in both parts; it is handed over once a step, when it was updated.
+TEST(partition_stages, a_tied_table_has_two_homes) {
+  const graph g = programs::tied_graph(4, 2);
+  const int table = find_tensor(g, "embedding.weight");
+  for (const char* name : {"dp", "tp", "vocab", "zero3", "dp-tp"}) {
+    const sharded_program p = partition(g, programs::strategy_of_parts(name, 4), stages_of(g, 2, 2));
+    ASSERT_EQ(p.status.code, strategy_code::ok) << name;
+    EXPECT_EQ(check_program(p), program_status{}) << name;
+    ASSERT_GE(p.second_home[table], 0) << name;
+    EXPECT_EQ(part_of_value(p, p.second_home[table]), 1);
+    int homes = 0;
+    visit_homes(p, table, [&](int) { ++homes; });
+    EXPECT_EQ(homes, 2);
+    for (const program_step& s : p.step)
+      if (s.is_move && is_hand_over(p, p.move[s.index]) && s.phase < graph_phase::norm) {
+        EXPECT_NE(p.value[p.move[s.index].source].tensor, table) << name;
+      }
+    EXPECT_EQ(handed_over(p, graph_phase::update).size(), 1u) << name;
+  }
+}
+
 constexpr bool partitions_at_compile_time() {
   const graph g = programs::piped_graph(2, 1);
   program_stages s;

@@ -120,6 +120,21 @@ TEST(pipeline_parity, stages_have_strategies_of_their_own_kind) {
     }
 }
 
+/// One value with two homes: both are first the same, and stay so.
+TEST(pipeline_parity, a_tied_table_is_one_table) {
+  const graph g = programs::tied_graph(4, 4);
+  const course one = train_on_one_device(g, 3);
+  const int table = find_tensor(g, "embedding.weight");
+  for (const char* name : {"tp", "vocab", "zero1", "zero3"}) {
+    model_run<double> run(g, programs::strategy_of_parts(name, 2), {.schedule = schedule_called("ZB-H1"), .ranks = 4});
+    const sharded_program& p = run.world().program();
+    ASSERT_GE(table, 0);
+    ASSERT_GE(p.second_home[table], 0) << name;
+    EXPECT_NE(part_of_value(p, p.home[table]), part_of_value(p, p.second_home[table]));
+    EXPECT_LE(difference(one, train(run, g, 3)), 1e-9) << name;
+  }
+}
+
 TEST(pipeline_parity, bits_do_not_depend_on_threads) {
   const graph g = programs::piped_graph(4, 4, "layers.*", f64);
   for (const char* name : {"1F1B", "ZB-V", "DualPipe", "Interleaved1F1B"}) {

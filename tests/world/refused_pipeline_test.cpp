@@ -45,6 +45,30 @@ TEST(refused_pipeline, one_line_names_the_sizes) {
             std::string::npos);
 }
 
+/// The second rank begins with a backward pass of what it has not passed forward.
+struct stuck {
+  static constexpr const char* name = "stuck";
+  static constexpr stage_placement placement = stage_placement::loop;
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_chunks(n, 1); }
+  static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
+    for (int m = 0; m < n.micro_batches; ++m) {
+      if (rank == 1) out.backward(rank, m);
+      out.forward(rank, m);
+      if (rank != 1) out.backward(rank, m);
+    }
+  }
+};
+
+TEST(refused_pipeline, a_schedule_that_would_stop_is_named_with_its_circle) {
+  const std::string text = refusal({.schedule = &schedule_value<stuck>, .ranks = 2});
+  EXPECT_NE(
+      text.find("pipeline stuck of 2 ranks, 1 chunk and 4 micro-batches is refused: the schedule stops: an action "
+                "waits for ever, "),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("1B0 of rank 1 waits for 1F0"), std::string::npos) << text;
+}
+
 TEST(refused_pipeline, every_code_has_a_sentence) {
   const graph g = programs::piped_graph(2, 1);
   for (int c = 1; c <= static_cast<int>(stage_cut_code::operator_reads_later_stage); ++c) {

@@ -10,10 +10,11 @@
 // The graph is that of a training step: its micro-batches are those of the schedule. Laws: those of stage_cut.hpp,
 // partition.hpp and unrolled_rows.hpp; accumulated gradients have the bits of the strategy without the pipeline, whatever
 // the schedule, but where stages are held twice or gradients are accumulated in any order. Errors: the first of
-// `schedule`, `cut`, the program's status and `rows` that is not ok. Complexity: that of `partition` and `unroll`.
+// `schedule`, `cut`, the program's status and `rows` that is not ok; of rows that stop `schedule` has the circle. Complexity: that of `partition` and `unroll`.
 
 #include <hyperparallel/lowering/unrolled_rows.hpp>
 #include <hyperparallel/pipeline/named_schedule.hpp>
+#include <hyperparallel/pipeline/replay.hpp>
 #include <hyperparallel/strategy/partition_stages.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -60,6 +61,7 @@ constexpr pipelined_program partition(const graph& g, const strategy_value& s, c
   unrolled_rows unrolled =
       unroll(out.program, rows.copies == 2 ? &mirrored : nullptr, rows, {pipeline.accumulates_in_any_order});
   out.rows = unrolled.status;
+  if (out.rows.code == unroll_code::row_waits_for_ever) out.schedule = replay(rows).status;
   if (out.rows.ok()) out.program = static_cast<sharded_program&&>(unrolled.program);
   return out;
 }

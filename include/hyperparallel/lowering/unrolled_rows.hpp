@@ -33,6 +33,7 @@ enum class unroll_code : unsigned char {
   stages_differ,                 ///< `given` of the schedule, `expected` of the program
   ranks_differ,                  ///< `given` of the schedule, `expected` parts
   copies_differ,                 ///< `given` of each stage in the schedule, `expected` programs
+  parameter_is_in_two_stages,    ///< which a schedule that holds each stage twice does not take
   action_is_of_another_kind,     ///< `action` moves, gathers or offloads, which the program says itself
   action_stands_elsewhere,       ///< `action` is in the row of `rank`, its stage is another's
   action_is_missing_or_doubled,  ///< `action` stands `given` times
@@ -47,6 +48,7 @@ constexpr const char* to_text(unroll_code c) {
                                   "the schedule has another number of stages",
                                   "the schedule has another number of ranks",
                                   "the schedule holds each stage another number of times",
+                                  "the schedule holds each stage twice, and two stages read one parameter",
                                   "the schedule has an action that is none of computing",
                                   "the schedule has an action in the row of another rank",
                                   "the schedule has an action not once",
@@ -132,6 +134,7 @@ class row_unroller {
     if (s_.stages != stages_) return fail({unroll_code::stages_differ, {}, -1, s_.stages, stages_});
     if (s_.ranks != parts_of(p_)) return fail({unroll_code::ranks_differ, {}, -1, s_.ranks, parts_of(p_)});
     if (s_.copies != copies()) return fail({unroll_code::copies_differ, {}, -1, s_.copies, copies()});
+    if (copies() == 2 && !p_.second_home.empty()) return fail({unroll_code::parameter_is_in_two_stages});
   }
 
   /// Every work of every stage and micro-batch stands once, in the row of the stage's part; weights in order.
@@ -202,7 +205,7 @@ class row_unroller {
     q.buckets = p_.buckets * s_.micro_batches;
     q.unrolled = true;
     q.home.resize(p_.home.size, -1);
-    if (copies() == 2) q.second_home.resize(p_.home.size, -1);
+    if (copies() == 2 || !p_.second_home.empty()) q.second_home.resize(p_.home.size, -1);
     const int m = s_.micro_batches;
     for (int c = 0; c < copies(); ++c) {
       stage_copy& from = copy_[c];
@@ -216,7 +219,9 @@ class row_unroller {
         for (int k = 0; k < m; ++k) feed_input(copy_[k * copies() / m], t, k);
         continue;
       }
-      for (int c = 0; c < copies(); ++c) (c == 0 ? q.home : q.second_home)[t] = keep_home(copy_[c], t);
+      for (int c = 0; c < copies(); ++c)
+        (c == 0 ? q.home : q.second_home)[t] = keep_home(copy_[c], copy_[c].program->home[t]);
+      if (!p_.second_home.empty() && p_.second_home[t] >= 0) q.second_home[t] = keep_home(copy_[0], p_.second_home[t]);
     }
   }
   constexpr void feed_input(stage_copy& from, int t, int k) {
@@ -227,9 +232,9 @@ class row_unroller {
     from.value[v * s_.micro_batches + k] = own;
     if (k == 0) q.home[t] = own;
   }
-  constexpr int keep_home(stage_copy& from, int t) {
+  constexpr int keep_home(stage_copy& from, int v) {
     sharded_program& q = out_.program;
-    const int m = s_.micro_batches, v = from.program->home[t], storage = from.program->value[v].storage;
+    const int m = s_.micro_batches, storage = from.program->value[v].storage;
     const int kept = q.storage.push(from.program->storage[storage]);
     for (int k = 0; k < m; ++k) from.storage[storage * m + k] = kept;
     return from.newest[storage] = q.value.push(renumbered(from, v, 0));

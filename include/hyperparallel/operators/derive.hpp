@@ -70,15 +70,15 @@ template <class A>
 inline constexpr bool same_type<A, A> = true;
 
 template <class Operator, class... Layouts>
-using rule_for = rule_at_ranks<Operator, Layouts::rank...>;
+using rule_with = rule_at_ranks<Operator, Layouts::rank...>;
 template <class Operator, class... Layouts>
-inline constexpr rule_code validity = rule_for<Operator, Layouts...>::code;
+inline constexpr rule_code validity = rule_with<Operator, Layouts...>::code;
 
 /// The derivation as a traits type. Different mesh types are different meshes, even of equal sizes.
 template <class Operator, class First, class... Rest>
 struct derived {
   using mesh = typename First::mesh;
-  static constexpr const factor_rule& rule() { return rule_for<Operator, First, Rest...>::rule(); }
+  static constexpr const factor_rule& rule() { return rule_with<Operator, First, Rest...>::rule(); }
   static constexpr propagation_result evaluate() {
     const layout_value* const operand[] = {&First::value, &Rest::value...};
     const bool same_mesh[] = {true, same_type<mesh, typename Rest::mesh>...};

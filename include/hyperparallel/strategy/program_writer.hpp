@@ -78,16 +78,27 @@ class program_writer {
   }
   constexpr int part_of_stage(int stage) const { return stages_ == nullptr ? 0 : stages_->part_of_stage[stage]; }
 
-  /// The value of a tensor that no operator makes, where it lives: created by its first reader.
+  /// The value of a tensor that no operator makes, where it lives: created by its first reader. A parameter that a second part
+  /// reads lives there too.
   constexpr int home(int tensor, const layout_value& wanted) {
-    if (program_.home[tensor] >= 0) return program_.home[tensor];
     const graph_tensor& t = program_.graph.tensor[tensor];
+    const bool parameter = t.kind == graph_tensor_kind::parameter;
+    const int first = program_.home[tensor];
+    const bool again = first >= 0 && parameter && book_.part() != part_of_value(program_, first);
+    if (first >= 0 && (!again || second_stage_of(tensor) >= 0)) return first;
     layout_value lives = wanted;
-    base_[tensor] = wanted;
-    if (t.kind == graph_tensor_kind::parameter && !layouts_.pinned(program_.graph, tensor, lives))
+    if (!again) base_[tensor] = wanted;
+    if (parameter && !layouts_.pinned(program_.graph, tensor, lives))
       lives = layouts_.refine(program_.graph, tensor, wanted, rule_stage::parameter);
-    return program_.home[tensor] = book_.add(tensor, lives, {}, -1, true);
+    const int here = book_.add(tensor, lives, {}, -1, true);
+    if (!again) return program_.home[tensor] = here;
+    program_.second_home.resize(program_.home.size, -1);
+    second_stage_.resize(program_.home.size, -1);
+    second_stage_[tensor] = stage_;
+    return program_.second_home[tensor] = here;
   }
+  /// The stage that a tensor's second home was made for, or -1.
+  constexpr int second_stage_of(int tensor) const { return tensor < second_stage_.size ? second_stage_[tensor] : -1; }
 
   /// The tensor's value under `wanted`, moved there where it is not at hand. Blocks travel place by place.
   constexpr int ensure(int tensor, const layout_value& wanted, const value_rotation& rotation = {}) {
@@ -150,17 +161,41 @@ class program_writer {
     return book_.add(tensor, l, turned, in_place ? program_.value[home].storage : -1);
   }
   constexpr int replaced_home(int tensor) const {
+    const int first = replaced_tensor(tensor);
+    return first < 0 ? -1 : program_.home[first];
+  }
+  /// The tensor with a home whose next value this one is, or -1.
+  constexpr int replaced_tensor(int tensor) const {
     while (program_.graph.tensor[tensor].replaces >= 0) {
       tensor = program_.graph.tensor[tensor].replaces;
-      if (program_.home[tensor] >= 0) return program_.home[tensor];
+      if (program_.home[tensor] >= 0) return tensor;
     }
     return -1;
   }
   constexpr void bring_home(int tensor, int value) {
     const int home = replaced_home(tensor);
-    if (home < 0 || program_.value[home].layout == program_.value[value].layout) return;
+    if (home < 0) return;
+    if (const int stage = second_stage_of(replaced_tensor(tensor)); stage >= 0)
+      bring_to_second_home(tensor, value, stage);
+    if (!(program_.value[home].layout == program_.value[value].layout)) bring_to(tensor, value, home);
+  }
+  constexpr void bring_to(int tensor, int value, int home) {
     const int back = book_.add(tensor, program_.value[home].layout, {}, program_.value[home].storage);
     step(true, program_.move.push({value, back, -1}));
+  }
+  /// Handed over as it lies, and moved from there to where the part keeps it.
+  constexpr void bring_to_second_home(int tensor, int value, int stage) {
+    const int entered = stage_, home = program_.second_home[replaced_tensor(tensor)];
+    const layout_value updated = program_.value[value].layout;
+    enter_stage(stage);
+    if (updated == program_.value[home].layout) {
+      bring_to(tensor, value, home);
+    } else {
+      const int here = book_.add(tensor, updated);
+      step(true, program_.move.push({value, here, -1}));
+      bring_to(tensor, here, home);
+    }
+    enter_stage(entered);
   }
 
   strategy_value strategy_;
@@ -173,6 +208,7 @@ class program_writer {
   int segment_ = -1;
   const program_stages* stages_;  ///< of a program of one part: null
   int stage_ = 0;
+  growing_array<int> second_stage_;  ///< of each tensor; none: no second home
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -15,6 +15,7 @@ class version_book {
   constexpr explicit version_book(sharded_program& p) : program_(p) {}
 
   constexpr void enter_part(int part) { part_ = part; }
+  constexpr int part() const { return part_; }
 
   /// Adds a value; `storage` -1 gives it memory of its own.
   constexpr int add(int tensor, const layout_value& layout, const value_rotation& rotation = {}, int storage = -1,

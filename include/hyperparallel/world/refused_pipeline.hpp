@@ -65,6 +65,13 @@ inline std::string text_of_refusal(const graph& g, const strategy_value& s, cons
   const std::string name = std::string("pipeline ") + pipeline.schedule->name + " of " +
                            detail::counted(pipeline.ranks, "rank") + ", " + detail::counted(pipeline.chunks, "chunk") +
                            " and " + std::to_string(g.micro_batches) + " micro-batches is refused: ";
+  if (!p.schedule.ok() && !p.rows.ok()) {
+    std::string circle;
+    for (const waiting_action& w : p.schedule.cycle)
+      circle += std::string(circle.empty() ? ": " : ", ") + text_of(w.action).text + " of rank " +
+                std::to_string(w.rank) + " waits for " + text_of(w.needs).text;
+    return name + text_of_refusal(p.rows) + circle;
+  }
   if (!p.schedule.ok())
     return name + name_of(p.schedule.code) +
            (p.schedule.needed != 0 ? ", " + std::to_string(p.schedule.needed) + " needed" : std::string());
