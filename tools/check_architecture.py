@@ -42,7 +42,7 @@ LAYERS = {
     "io": 13, "report": 13,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
-FRONTS = {"shard": 4, "model": 6, "program": 11, "train": 11, "runtime": 12, "distributed_forms": 12, "hana": 12,
+FRONTS = {"shard": 4, "model": 6, "program": 11, "train": 11, "train_pipeline": 11, "runtime": 12, "distributed_forms": 12, "hana": 12,
           "hyperparallel": 12}
 HIGHEST_CORE_LAYER = 4
 

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include <hyperparallel/io/atomic_file.hpp>
+#include <hyperparallel/report.hpp>
 #include <hyperparallel/train_pipeline.hpp>
 
 namespace hp = hyperparallel;
@@ -50,6 +52,17 @@ void run_any() {
   const hp::lowered_program l = hp::lower_training(p, {.topology = hp::on_topology(hp::matrix384::topology)});
   const hp::run_times clock = hp::simulate(l, hp::matrix384::device);
   assert(clock.ok() && clock.exposed < clock.makespan);
+
+  hp::atomic_file file("pipeline.json");
+  const bool priced = hp::report::write_parts_trace(file, l, hp::matrix384::device);
+  file.commit();
+  assert(priced);
+  std::remove("pipeline.json");
+
+  hp::pipeline_value balanced = pipeline;
+  balanced.layers =
+      hp::layers_by_time(g, hp::strategy_called("dp", 2).strategy, hp::matrix384::device, balanced.stages());
+  assert(hp::partition(g, hp::strategy_called("dp", 2).strategy, balanced).ok());
 }
 
 int main() {

@@ -57,6 +57,7 @@
 #include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/price/device_traffic.hpp>
 #include <hyperparallel/price/folded_period.hpp>
+#include <hyperparallel/price/layer_weights.hpp>
 #include <hyperparallel/price/lookahead.hpp>
 #include <hyperparallel/price/matmul_reuse.hpp>
 #include <hyperparallel/price/megatron_2022.hpp>

@@ -36,4 +36,5 @@
 #include <hyperparallel/report/text_sink.hpp>
 #include <hyperparallel/report/timeline.hpp>
 #include <hyperparallel/report/trace.hpp>
+#include <hyperparallel/report/trace_parts.hpp>
 #include <hyperparallel/report/trace_pipeline.hpp>

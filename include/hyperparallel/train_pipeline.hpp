@@ -7,5 +7,6 @@
 
 #include <hyperparallel/lowering/pipelined_program.hpp>
 #include <hyperparallel/pipeline.hpp>
+#include <hyperparallel/price/layer_weights.hpp>
 #include <hyperparallel/step/pipelined_step.hpp>
 #include <hyperparallel/train.hpp>

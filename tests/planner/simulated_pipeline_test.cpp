@@ -3,8 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
 #include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/lowering/lowered_program.hpp>
+#include <hyperparallel/lowering/pipelined_program.hpp>
 #include <hyperparallel/planner/estimate.hpp>
+#include <hyperparallel/price/clock.hpp>
 
 #include <layers/decoder_shapes.hpp>
 
@@ -229,6 +237,42 @@ TEST(SimulatedPipeline, OfARealModelIsCloseToTheEstimate) {
     EXPECT_LT(weights, 0.5);
     EXPECT_NEAR(static_cast<double>(s.bytes()) / static_cast<double>(e.evaluation.memory), 1.0, 0.1);
   }
+}
+
+/// The replay of stages, simulated one by one, against the clock of the pipeline that runs as one plan.
+TEST(SimulatedPipeline, TheReplayIsTheClockOfTheOnePlan) {
+  const hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  hp::decoder d = hp::test::llama3_8b;
+  d.layers = 8;
+  double most = 0;
+  for (const char* name : {"GPipe", "1F1B", "Interleaved1F1B", "ZB-H1", "ZB-V"})
+    for (const int devices : {1, 4})
+      for (const int pp : {2, 4}) {
+        const hp::named_schedule* const schedule = hp::schedule_called(name);
+        const int place = static_cast<int>(schedule - hp::schedule_table.item);
+        const bool chunked = schedule->fixed_chunks == 2 || std::string(name) == "Interleaved1F1B";
+        const hp::decoder_plan p{.tp = devices == 4 ? 2 : 1,
+                                 .pp = pp,
+                                 .dp = devices == 4 ? 2 : 1,
+                                 .micro_batches = 8,
+                                 .schedule = place,
+                                 .chunks = chunked ? 2 : 1,
+                                 .batch = 16,
+                                 .sequence = 4096};
+        if (!hp::check_plan(d, p, hp::device_count_of(p)).ok()) continue;
+        const hp::simulated_pipeline replayed = hp::simulate_pipeline(d, p, prices, hp::extent_t{1} << 50);
+        ASSERT_TRUE(replayed.ok()) << name;
+        const hp::pipelined_program one =
+            hp::partition(hp::training_graph_of(d, p, true), hp::strategy_of(p),
+                          hp::pipeline_value{.schedule = schedule, .ranks = pp, .chunks = p.chunks});
+        ASSERT_TRUE(one.ok()) << name;
+        const hp::lowered_program l = hp::lower_training(one.program, {.topology = prices.links(), .lookahead = 4});
+        const double clock = static_cast<double>(hp::simulate(l, prices.device()).makespan);
+        const double off = static_cast<double>(replayed.replay.times.makespan) / clock - 1;
+        EXPECT_LE(std::abs(off), 0.02) << name << ", pp " << pp << ", devices " << devices;
+        most = std::max(most, std::abs(off));
+      }
+  std::printf("replay of stages within %.2f %% of the one plan\n", 100 * most);
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ TEST(parts_account, of_one_part_it_is_the_account_of_a_program) {
   }
 }
 
-/// The peak of the part that needs most is what its address plan has alive at once; the makespan is that of the plan that runs.
+/// The peak of the part that needs most is what its address plan has alive at once, but for buffers of what is handed over; the
+/// makespan is that of the plan that runs.
 TEST(parts_account, memory_and_time_are_those_of_the_plan) {
   for (const char* name : {"GPipe", "1F1B", "ZB-H1"})
     for (const char* strategy : {"single", "tp"}) {
@@ -45,7 +46,9 @@ TEST(parts_account, memory_and_time_are_those_of_the_plan) {
       extent_t most = 0;
       for (int k = 0; k < parts_of(p); ++k)
         most = larger(most, memory_account_of(p, moves, storage_uses(p), storage_alignment, k).peak);
-      EXPECT_EQ(most, plan_addresses(p, moves).alive_maximum[0]) << name;
+      const extent_t alive = plan_addresses(p, moves).alive_maximum[0];  // and buffers of hand-overs
+      EXPECT_LE(most, alive) << name;
+      EXPECT_LE(alive * 100, most * 105) << name;
       EXPECT_LE(a.memory.peak, most);
       const run_times clock = simulate(lower_training(p, {.topology = links}), matrix384::device);
       EXPECT_EQ(a.times.total.picoseconds, clock.makespan) << name;

@@ -95,7 +95,7 @@ constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const 
 /// Of each kind of move. Domain: `status_of` accepts the links that the moves are chosen on.
 constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, const program_moves& moves) {
   growing_array<move_load> load = moves.load;
-  for (int k = 0; k < moves.kind.size; ++k) {
+  for (int k = 0; k < load.size; ++k) {  // none without priced links
     const move_kind& kind = moves.kind[k];
     const extent_t bytes = bytes_of(p.graph.tensor[p.value[p.move[kind.example].source].tensor].type);
     if (kind.travel > 0) load[k] = detail::load_of_ring(kind, p.mesh.shape, moves.links, bytes);

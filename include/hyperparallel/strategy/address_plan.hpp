@@ -131,6 +131,54 @@ constexpr void look_ahead(const sharded_program& p, int lookahead, growing_array
   }
 }
 
+/// Of an unrolled program: what is handed over has memory of its own from the action before the one that needs it, and its
+/// source keeps its memory up to the end of the sender's next action. So no hand-over waits for memory that the action before
+/// it gives up, and none makes the sender wait: both sides have two buffers, as pipelines do. An action is a stretch of steps of
+/// one part, stage and micro-batch, forward or backward.
+constexpr void buffer_hand_overs(const sharded_program& p, growing_array<storage_lifetime>& lives,
+                                 growing_array<memory_interval>& block) {
+  growing_array<int> before, behind;  // of each step: where the action before its own begins; of a hand-over: where the
+                                      // sender's next one ends
+  growing_array<int> open, previous;  // of each part: the first step of its action, and of the one before
+  before.resize(p.step.size, 0);
+  behind.resize(p.step.size, p.step.size - 1);
+  open.resize(parts_of(p), -1);
+  previous.resize(parts_of(p), 0);
+  const auto is_new = [&](int step, int since) {
+    const program_step &a = p.step[since], &b = p.step[step];
+    return a.stage != b.stage || a.micro_batch != b.micro_batch ||
+           (a.phase == graph_phase::forward) != (b.phase == graph_phase::forward);
+  };
+  for (int i = 0; i < p.step.size; ++i) {
+    const int part = part_of_step(p, p.step[i]);
+    if (open[part] < 0 || is_new(i, open[part])) {
+      previous[part] = open[part] < 0 ? i : open[part];
+      open[part] = i;
+    }
+    before[i] = previous[part];
+  }
+  growing_array<int> end;  // of each part: the last step of the action at hand
+  end.resize(parts_of(p), -1);
+  for (int i = p.step.size - 1; i >= 0; --i) {
+    const int part = part_of_step(p, p.step[i]);
+    if (end[part] < 0 || is_new(i, end[part])) end[part] = i;
+    if (p.step[i].is_move && is_hand_over(p, p.move[p.step[i].index])) {
+      const int sender = part_of_value(p, p.move[p.step[i].index].source);
+      behind[i] = end[sender] < 0 ? i : end[sender];
+    }
+  }
+  for (int i = 0; i < p.step.size; ++i) {
+    if (!p.step[i].is_move || !is_in(p.step[i].phase, micro_phases)) continue;
+    const program_move& m = p.move[p.step[i].index];
+    if (!is_hand_over(p, m)) continue;
+    storage_lifetime &source = lives[p.value[m.source].storage], &target = lives[p.value[m.target].storage];
+    if (behind[i] > source.last) source.last = behind[i];
+    if (before[i] < target.first) target.first = before[i];
+  }
+  for (int s = 0; s < p.storage.size; ++s)
+    if (!lives[s].always) block[s] = {lives[s].first, lives[s].last, p.storage[s].bytes, lives[s].away};
+}
+
 }  // namespace detail
 
 /// Addresses of everything. Of a refused program `program_addresses::of_nothing()`. Domain: no segment of the program
@@ -141,6 +189,7 @@ constexpr program_addresses plan_addresses(const sharded_program& p, const progr
   growing_array<storage_lifetime> lives = lifetimes_of(p);
   growing_array<memory_interval> block = temporaries_of(p, lives, moves);
   if (how.lookahead > 0) detail::look_ahead(p, how.lookahead, lives, block);
+  if (p.unrolled && !p.part.empty()) detail::buffer_hand_overs(p, lives, block);
   program_addresses a;
   a.storage.resize(p.storage.size, 0);
   a.staged.resize(p.move.size, -1);
