@@ -44,10 +44,24 @@ class split_oracle {
   template <class Visit>
   void visit_pulls(int row, const Visit& visit) const {
     const hp::move_pulls& how = l_.pulls.of(move(row));
-    for (int r = 0; r < ranks(); ++r) {
-      const int at = plan_.row[row].first_item + r;
-      for (int i = how.sender_begin[at]; i < how.sender_begin[at + 1]; ++i) visit(r, how.sender[i]);
+    const hp::rank_span to = receivers(row), from = senders(row);
+    for (int r = 0; r < to.count; ++r) {
+      const int at = plan_.row[row].first_item / ranks() * to.count + r;
+      for (int i = how.sender_begin[at]; i < how.sender_begin[at + 1]; ++i)
+        visit(to.first + r, from.first + how.sender[i]);
     }
+  }
+  hp::rank_span receivers(int row) const { return plan_.ranks_of(plan_.row[row].part); }
+  hp::rank_span senders(int row) const {
+    if (!is_move(row)) return receivers(row);
+    return plan_.ranks_of(hp::part_of_value(l_.program, l_.program.move[move(row)].source));
+  }
+  /// Ranks of the parts that the row works in.
+  std::set<int> concerned(int row) const {
+    std::set<int> all;
+    for (const hp::rank_span& span : {receivers(row), senders(row)})
+      for (int r = span.first; r < span.first + span.count; ++r) all.insert(r);
+    return all;
   }
 
   bool has_every_entry_once() const {
@@ -56,7 +70,7 @@ class split_oracle {
       wanted.insert({static_cast<int>(k), row, process, peer});
     };
     for (int row = 0; row < plan_.row.size; ++row)
-      for (int r = 0; r < ranks(); ++r) {
+      for (const int r : concerned(row)) {
         if (!is_move(row)) want(kinds::compute, row, home(r));
         if (!is_move(row) || l_.program.move[move(row)].detaches) continue;
         for (const kinds k : {kinds::open, kinds::copy, kinds::close}) want(k, row, home(r));
@@ -195,7 +209,7 @@ class split_oracle {
         of_rank[static_cast<std::size_t>(rank)].push_back({static_cast<int>(n), e.row, place, writes});
       };
       if (e.kind == kinds::compute) {
-        for (int r = 0; r < ranks(); ++r)
+        for (const int r : concerned(e.row))
           if (home(r) == p)
             hp::visit_values(l_.program, l_.program.step[plan_.row[e.row].step],
                              [&](int v, bool writes) { add(r, l_.program.value[v].storage, writes); });
@@ -205,7 +219,7 @@ class split_oracle {
       const int from = hp::place_read(l_.program, l_.pulls.moves, move(e.row), of);
       const int to = hp::place_written(l_.program, l_.pulls.moves, move(e.row), of);
       if (e.kind == kinds::open || e.kind == kinds::close)  // fills, and folds
-        for (int r = 0; r < ranks(); ++r)
+        for (int r = receivers(e.row).first; r < receivers(e.row).first + receivers(e.row).count; ++r)
           if (home(r) == p) add(r, to, true);
       visit_pulls(e.row, [&](int receiver, int sender) {
         const bool sends = e.kind == kinds::send && home(sender) == p && home(receiver) == e.peer;

@@ -9,6 +9,7 @@
 #include <lowering/random_cache_actions.hpp>
 #include <lowering/runnable_program.hpp>
 #include <lowering/split_oracle.hpp>
+#include <models/piped_model.hpp>
 #include <support/tries.hpp>
 #include <world/small_models.hpp>
 
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace hp = hyperparallel;
@@ -68,6 +70,17 @@ std::vector<split> whole_splits(bool all) {
           }
       }
     }
+  // Pipelines: a part on a process of its own, parts torn apart, and all on one.
+  for (const auto& [schedule, strategy] : {std::pair{"1F1B", "tp"}, {"ZB-H1", "dp"}, {"GPipe", "tp-sp"}}) {
+    const hp::pipelined_program p = programs::piped({hp::schedule_called(schedule), {2, 1, 2}}, strategy, 2);
+    EXPECT_TRUE(p.ok());
+    const auto l =
+        std::make_shared<const hp::lowered_program>(hp::lower(p.program, {}, hp::micro_phases | hp::update_phases));
+    EXPECT_TRUE(l->status.ok());
+    for (const int window : {1, 2, 8})
+      for (const hp::growing_array<int>& home : {list({0, 0, 1, 1}), list({2, 0, 1, 2}), list({0, 1, 2, 3})})
+        found.push_back({l, hp::split_messages(*l, l->run[0], home, 4, {.most_in_flight = window})});
+  }
   return found;
 }
 
