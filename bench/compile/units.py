@@ -542,6 +542,26 @@ static_assert(hp::detail::planned_step<planned>::verified);
 """
 
 
+def piped_plan(planned):
+    """A transformer of two separate layers on 4 ranks: two stages of two devices, 4 micro-batches under 1F1B, lowered, proved and kept
+    as a constant; with 0 the graph alone."""
+    text = unrolled(2, 1).replace("{.build = {.unrolled = true}}", "{.build = {.unrolled = true}, .micro_batches = 4}")
+    text = include("lowering/pipelined_program.hpp") + include("pipeline/schedules/one_forward_one_backward.hpp") + text
+    if planned == 0:
+        return text + "static_assert(step_graph().op.size > 80);\n"
+    return text + """struct two_devices : hp::device_matrix<hp::axis{"tp", 2}> {};
+struct planned {
+  static constexpr hp::lowered_program lowered() {
+    constexpr hp::pipeline_value pipeline{.schedule = &hp::schedule_value<hp::one_forward_one_backward>, .ranks = 2};
+    return hp::lower_training(
+        hp::partition(step_graph(), hp::strategy<two_devices, hp::tensor_parallel<"tp">>::value, pipeline).program,
+        {.topology = hp::interconnect_of(hp::matrix384::topology)});
+  }
+};
+static_assert(hp::detail::planned_step<planned>::verified);
+"""
+
+
 def offloaded_steps(_):
     """Three models on their strategies, all in one unit, each planned within the 64 GiB of a die beside host memory."""
     text = "".join(f'#include "{EXAMPLES}/models/{name}.hpp"\n' for name in ["deepseek_v3", "llama3_8b", "qwen3_30b_a3b"])
@@ -629,5 +649,6 @@ FAMILIES = {
     "unrolled_graph": unrolled_graph,
     "unrolled_program": unrolled_program,
     "class_plan": class_plan,
+    "piped_plan": piped_plan,
     "offloaded_steps": offloaded_steps,
 }
