@@ -35,6 +35,7 @@ TEST(unrolled_rows, keep_the_laws_of_programs_for_every_schedule) {
     ASSERT_TRUE(p.ok());
     const program_status status = check_program(p.program);
     EXPECT_EQ(status, program_status{}) << name_of(status.code) << ", step " << status.step;
+    EXPECT_EQ(p.program.home.size, p.program.graph.tensor.size);
     schedules.insert(s.schedule->name);
   }
   EXPECT_EQ(schedules.size(), std::size_t{published_schedule_count});

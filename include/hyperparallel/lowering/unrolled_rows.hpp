@@ -295,6 +295,8 @@ class row_unroller {
       o.operand[0] = o.operand[1] = total.replaces = o.result[0];
       total.producer = q.graph.op.size;
       o.result[0] = q.graph.tensor.push(total);
+      q.home.push(-1);
+      q.second_home.push(-1);
       program_compute c;
       c.op = q.graph.op.push(o);
       int own[2] = {}, other[2] = {};

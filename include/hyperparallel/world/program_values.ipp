@@ -65,8 +65,7 @@ std::vector<std::int64_t> program_values<World, T>::received_by_level(unsigned p
 template <class World, class T>
 void program_values<World, T>::clear_accumulated() {
   for (const graph_operator& op : program().graph.op)
-    if (program().graph.value_of(op).accumulates && op.operand[0] < program().home.size && is_used(op.operand[0]))
-      clear(op.operand[0]);
+    if (program().graph.value_of(op).accumulates && is_used(op.operand[0])) clear(op.operand[0]);
 }
 
 template <class World, class T>
