@@ -46,7 +46,7 @@ template <class... Options>
 constexpr bool accepted = hp::valid_train_step<language_model, strategy, hp::adamw, hp::matrix384,
                                                hp::precision<hp::f32>, hp::accumulating<4>, Options...>;
 static_assert(!accepted<hp::pipelined<hp::one_forward_one_backward, 4>>);
-static_assert(!accepted<hp::pipelined<hp::one_forward_one_backward, 2>, hp::stage_layers<2, 1>>);
+static_assert(!accepted<hp::pipelined<hp::one_forward_one_backward, 2>, hp::layers_of_stages<2, 1>>);
 
 std::vector<std::int32_t> numbers(int first) {
   std::vector<std::int32_t> all;

@@ -3,7 +3,7 @@
 // A step of training as a pipeline: options that cut the model into stages, and its account.
 //
 //   using step = hp::train_step<model, strategy, hp::adamw, hp::matrix384, hp::accumulating<8>,
-//                               hp::pipelined<hp::zero_bubble_v, 4>, hp::stage_layers<5, 3, 4, 4, 4, 4, 3, 5>>;
+//                               hp::pipelined<hp::zero_bubble_v, 4>, hp::layers_of_stages<5, 3, 4, 4, 4, 4, 3, 5>>;
 //   static_assert(step::verified && step::clock.makespan < …);
 //   hp::world<step> world;                  // feeds, losses and checkpoints as those of any step
 //
@@ -54,7 +54,7 @@ struct pipelined {
 };
 /// So many layers a stage.
 template <int... Layers>
-struct stage_layers {
+struct layers_of_stages {
   using sets = setting<"layers of stages">;
   static constexpr void apply(step_settings& s) {
     static_assert(sizeof...(Layers) <= 64, "a step has at most 64 stages");

@@ -24,8 +24,8 @@ struct model {
 };
 using strategy = hp::strategy<mesh, hp::data_parallel<"dp">>;
 using pipeline = hp::pipelined<hp::one_forward_one_backward, 2>;
-using right = hp::stage_layers<1, 1>;
-using wrong = hp::stage_layers<2, 1>;
+using right = hp::layers_of_stages<1, 1>;
+using wrong = hp::layers_of_stages<2, 1>;
 
 template <class Layers>
 constexpr bool accepted =
