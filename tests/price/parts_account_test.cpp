@@ -56,6 +56,20 @@ TEST(parts_account, memory_and_time_are_those_of_the_plan) {
     }
 }
 
+/// Gradients of 16 bits are looked at before the update, which runs by itself: all micro-batches are one run all the same.
+TEST(parts_account, a_step_in_two_runs_takes_what_both_take) {
+  const graph g = programs::piped_graph(4, 4, nullptr, bf16);
+  const sharded_program p = partition(g, strategy_called("single", 1).strategy,
+                                      pipeline_value{.schedule = schedule_called("1F1B"), .ranks = 2})
+                                .program;
+  const lowered_program l = lower_training(p, {.topology = links});
+  ASSERT_EQ(l.run.size, 2);
+  const run_times both = simulate(l, matrix384::device);
+  EXPECT_EQ(both.makespan,
+            simulate(l, l.run[0], matrix384::device).makespan + simulate(l, l.run[1], matrix384::device).makespan);
+  EXPECT_GE(both.makespan, account_of_parts(p, kinds_of_moves(p, links), matrix384::device).times.total.picoseconds);
+}
+
 /// A dense model of 70 billion parameters: tensors over all devices, without sequence parallelism, against stages of a schedule
 /// that keeps little in flight, on as many devices.
 TEST(parts_account, stages_with_little_in_flight_need_a_fifth_less_than_tensors_over_all_devices) {

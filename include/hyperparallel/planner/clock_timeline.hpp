@@ -78,7 +78,8 @@ class clock_drawing {
         t.span.push({row.step, row.kind, 0, 0, begin, end});
       busy[static_cast<int>(row.kind)] = true;
     }
-    const extent_t each = t.total - start, others = (r.phases & update_phases) == 0 ? p.graph.micro_batches - 1 : 0;
+    const extent_t each = t.total - start,
+                   others = (r.phases & update_phases) == 0 && !p.unrolled ? p.graph.micro_batches - 1 : 0;
     if (others == 0 || each == 0) return;
     for (int k = 0; k < resource_count; ++k)
       if (busy[k]) t.gap.push({-1, static_cast<resource>(k), 1, others, t.total, t.total + others * each});

@@ -212,14 +212,16 @@ constexpr run_times simulate(const lowered_program& l, const lowered_run& r, con
   return out;
 }
 
-/// The clock of a step of training: of its one run, or of as many runs of a micro-batch as there are and of the update.
+/// The clock of a step of training: of its one run, or of as many runs of a micro-batch as there are, one of an unrolled program,
+/// and of the update.
 constexpr run_times simulate(const lowered_program& l, const growing_array<lowered_run>& runs, const device_value& d,
                              extent_t synchronisation = 0) {
   run_times all;
   for (const lowered_run& r : runs) {
     const run_times one = simulate(l, r, d, synchronisation);
     if (!one.ok()) return one;
-    all.add(one, (r.phases & update_phases) == 0 ? l.program.graph.micro_batches : 1);
+    const bool again = (r.phases & update_phases) == 0 && !l.program.unrolled;
+    all.add(one, again ? l.program.graph.micro_batches : 1);
   }
   if (runs.empty()) all.code = cost_code::program_is_refused;
   return all;
