@@ -16,8 +16,8 @@
 #include <vector>
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
-#include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>
+#include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
