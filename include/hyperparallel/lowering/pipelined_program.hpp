@@ -10,7 +10,8 @@
 // The graph is that of a training step: its micro-batches are those of the schedule. Laws: those of stage_cut.hpp,
 // partition.hpp and unrolled_rows.hpp; accumulated gradients have the bits of the strategy without the pipeline, whatever
 // the schedule, but where stages are held twice or gradients are accumulated in any order. Errors: the first of
-// `schedule`, `cut`, the program's status and `rows` that is not ok; of rows that stop `schedule` has the circle. Complexity: that of `partition` and `unroll`.
+// `schedule`, `cut`, the program's status and `rows` that is not ok; of rows that stop `schedule` has the circle. Domain: the
+// pipeline names a schedule. Complexity: that of `partition` and `unroll`.
 
 #include <hyperparallel/lowering/unrolled_rows.hpp>
 #include <hyperparallel/pipeline/named_schedule.hpp>

@@ -75,7 +75,7 @@ struct operator_value {
   bool accumulates = false;      ///< adds operand 1 to operand 0, in its place: a sum over micro-batches
   attention_operands attends{};  ///< of attention alone
   std::uint64_t key = 0;         ///< of its type: two operators are the same where this is
-  bool has_flops = false;        ///< `flops` tells the cost; otherwise `flops_per_point` for every point
+  bool has_flops = false;        ///< the cost is `flops`; else it is `flops_per_point` times the points
   extent_t (*flops)(const local_work&) = nullptr;
   void (*gradient)(gradient_writer&) = detail::says_no_gradient;                ///< says the backward operators
   bool (*has_gradient_for)(const factor_rule&) = detail::has_gradient_for_any;  ///< whether these serve the rule

@@ -212,8 +212,8 @@ constexpr run_times simulate(const lowered_program& l, const lowered_run& r, con
   return out;
 }
 
-/// The clock of a step of training: of its one run, or of as many runs of a micro-batch as there are, one of an unrolled program,
-/// and of the update.
+/// The clock of a step of training: of its runs one after the other. The run of one micro-batch counts as often as there are
+/// micro-batches; that of an unrolled program has them all, and counts once, as the update does.
 constexpr run_times simulate(const lowered_program& l, const growing_array<lowered_run>& runs, const device_value& d,
                              extent_t synchronisation = 0) {
   run_times all;

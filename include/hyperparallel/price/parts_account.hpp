@@ -2,10 +2,10 @@
 #pragma once
 // The account of a program of several parts, as a pipeline is one: of the part that needs most, with the times of all.
 //
-// Memory is that of the part with the highest peak; work and traffic are those of the part whose device computes longest;
-// times are those of the clock, which plays the class of each part (clock.hpp): what is exposed is the makespan less what that
-// device computes, so bubbles are in it. Law: of one part memory, work and traffic are those of `account_of`. Units: bytes,
-// operations, picoseconds. O(parts · what the account takes + rows).
+// Memory is that of the part with the highest peak. Work and traffic are those of the part with the most matrix operations.
+// Times are those of the clock, which plays the class of each part (clock.hpp). `exposed` is the makespan less the longest
+// time that a part computes, so it has the bubbles. Law: of one part memory, work and traffic are those of `account_of`.
+// Units: bytes, operations, picoseconds. O(parts · what the account takes + rows).
 
 #include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/price/step_account.hpp>

@@ -7,10 +7,10 @@
 //   static_assert(step::verified && step::clock.makespan < …);
 //   hp::world<step> world;                  // feeds, losses and checkpoints as those of any step
 //
-// The strategy is that of one stage, its mesh stands once for each group of ranks. The account is that of the group that
-// needs most: memory of the one with the highest peak, work and traffic of the one that computes longest, times of the clock of
-// the whole pipeline, so that what is exposed has its bubbles. Errors: one line with the code of the schedule, the cut or the
-// rows, and both sizes.
+// The strategy is that of one stage, its mesh stands once for each group of ranks. The account takes memory from the group
+// with the highest peak, work and traffic from the one with the most matrix operations, and times from the clock of the
+// whole pipeline, so `exposed` has the bubbles. Errors: one line with the code of the schedule, the cut or the rows, and
+// both sizes.
 
 #include <hyperparallel/lowering/pipelined_program.hpp>
 #include <hyperparallel/price/parts_account.hpp>
