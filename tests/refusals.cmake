@@ -132,8 +132,13 @@ if(TARGET train_text)
   hyperparallel_add_refusal(train_text ranks_of_stages 1 "6 ranks are no multiple of 4 groups" --ranks 6 --stages 4)
   hyperparallel_add_refusal(train_text unknown_schedule 1 "no schedule is called \"nothing\": --list shows them" --stages 2
                             --schedule nothing)
-  hyperparallel_add_refusal(train_text chunks_of_schedule 1 "chunks_are_fixed, 2 needed" --stages 2 --schedule ZB-V
-                            --chunks 1)
+  hyperparallel_add_refusal(train_text chunks_of_schedule 1 "schedule ZB-V has 2 stages on each rank, not 1" --stages 2
+                            --schedule ZB-V --chunks 1)
+  hyperparallel_add_refusal(train_text groups_without_ranks 1 "\"dp\" is no strategy with ranks, as dp:4" --groups dp,tp:2)
+  hyperparallel_add_refusal(train_text groups_of_other_stages 1 "3 stages, 1 a rank: --groups names 2 groups" --groups dp:2,tp:2
+                            --stages 3)
+  hyperparallel_add_refusal(train_text groups_and_strategy 2 "--ranks excludes --groups" --groups dp:2,tp:2 --ranks 4)
+  hyperparallel_add_refusal(train_text group_is_refused 1 "group 1: strategy \"tp\" is refused" --groups dp:2,tp:3)
   hyperparallel_add_refusal(train_text ring_in_stages 1 "attention that travels a ring cannot be cut into stages"
                             --strategy ring --stages 2)
   hyperparallel_add_refusal(train_text budget_of_stages 1 "--hbm-budget is not planned for a pipeline" --stages 2

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <hyperparallel/io/atomic_file.hpp>
@@ -63,6 +64,12 @@ void run_any() {
   balanced.layers =
       hp::layers_by_time(g, hp::strategy_called("dp", 2).strategy, hp::matrix384::device, balanced.stages());
   assert(hp::partition(g, hp::strategy_called("dp", 2).strategy, balanced).ok());
+
+  hp::pipeline_value unlike{.schedule = hp::schedule_called("1F1B"), .ranks = 2};
+  for (const auto& [name, ranks] : {std::pair{"dp", 4}, std::pair{"tp", 2}})
+    unlike.strategy.push(hp::strategy_called(name, ranks).strategy);
+  hp::model_run<float> six_ranks(g, {}, unlike);
+  assert(hp::ranks_of(six_ranks.world().program()) == 6);
 }
 
 int main() {

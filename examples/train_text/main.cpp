@@ -29,10 +29,12 @@ int main(int argc, char** argv) {
   train_options o;
   CLI::App app("Trains a small language model on a text, on simulated ranks under any strategy.", "train_text");
   app.add_option("TEXT", o.text, "a file, or a folder of files (default: the system's license texts)");
-  app.add_option("--strategy", o.strategy, "by name, see --list, with pp for a pipeline (default: ep-tp)");
-  app.add_option("--degrees", o.degrees, "size of each of its axes (default: the ranks' factors)")
-      ->delimiter(',')
-      ->check(whole(1, 512));
+  CLI::Option* const strategy =
+      app.add_option("--strategy", o.strategy, "by name, see --list, with pp for a pipeline (default: ep-tp)");
+  CLI::Option* const degrees =
+      app.add_option("--degrees", o.degrees, "size of each of its axes (default: the ranks' factors)")
+          ->delimiter(',')
+          ->check(whole(1, 512));
   app.add_option("--stages", o.stages, "of a pipeline: how many, or the layers of each, as 5,3,4,4")
       ->delimiter(',')
       ->check(whole(1, 128));
@@ -41,7 +43,12 @@ int main(int argc, char** argv) {
       ->check(whole(1, 16));
   app.add_option("--micro-batches", o.micro_batches, "of a step (default: two a group of a pipeline, or 1)")
       ->check(whole(1, 1024));
-  app.add_option("--ranks", o.ranks, "simulated devices (default: 8)")->check(whole(1, 512));
+  CLI::Option* const ranks = app.add_option("--ranks", o.ranks, "simulated devices (default: 8)")->check(whole(1, 512));
+  app.add_option("--groups", o.groups, "of a pipeline: strategy and ranks of each group, as dp:4,tp:2")
+      ->delimiter(',')
+      ->excludes(strategy)
+      ->excludes(degrees)
+      ->excludes(ranks);
   app.add_option("--steps", o.steps, "of training, in all (default: 100)")->check(whole(1, 1'000'000));
   app.add_option("--seed", o.seed, "of first values and batches (default: 1)")->check(command_line::seed());
   app.add_option("--threads", o.threads, "that simulate the ranks (default: all cores)")->check(whole(0, 64));

@@ -12,7 +12,8 @@ struct train_options {
   std::string text = "/usr/share/common-licenses";
   std::string strategy = "ep-tp";
   std::vector<int> degrees{};
-  std::vector<int> stages{};  ///< of a pipeline: their number, or the layers of each
+  std::vector<int> stages{};          ///< of a pipeline: their number, or the layers of each
+  std::vector<std::string> groups{};  ///< of ranks of a pipeline: strategy and ranks of each, as dp:4
   std::string schedule = "1F1B";
   int chunks = 0;         ///< stages of a group of ranks; 0: as many as the schedule insists on, or one
   int micro_batches = 0;  ///< 0: two for each group of ranks, or one without a pipeline

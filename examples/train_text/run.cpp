@@ -61,11 +61,13 @@ int train_and_tell(const train_options& o) {
   const chosen_strategy strategy = chosen(o);
   trainer<T> many(o, text, strategy);
   if (!o.resume.empty()) many.load(o.resume);
+  const std::string name = o.groups.empty() ? o.strategy : name_of_groups(o.groups);
   std::printf("%zu bytes of text, %zu held back; strategy %s on %d ranks, steps %lld to %d\n", text.size(),
-              many.validation().size(), o.strategy.c_str(), o.ranks, static_cast<long long>(many.steps()), o.steps);
+              many.validation().size(), name.c_str(), hp::ranks_of(many.world().program()),
+              static_cast<long long>(many.steps()), o.steps);
   print_plan(many.world());
   if (strategy.is_pipeline) print_stages(many.world(), strategy.pipeline);
-  const std::vector<double> losses = train(many, o, o.strategy.c_str());
+  const std::vector<double> losses = train(many, o, name.c_str());
   if (is_interrupted())
     return tell_interruption(many, o,
                              o.checkpoint.empty() ? "nothing is saved without --checkpoint"

@@ -18,6 +18,7 @@
 #include <hyperparallel/pipeline/pipeline.hpp>
 #include <hyperparallel/pipeline/place_transfers.hpp>
 #include <hyperparallel/pipeline/placement.hpp>
+#include <hyperparallel/pipeline/refused_schedule.hpp>
 #include <hyperparallel/pipeline/replay.hpp>
 #include <hyperparallel/pipeline/schedule.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>

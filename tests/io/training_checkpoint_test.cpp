@@ -4,6 +4,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <io/workplace.hpp>
+#include <models/piped_model.hpp>
 #include <support/error_of.hpp>
 #include <world/small_models.hpp>
 
@@ -60,6 +61,36 @@ TEST(TrainingCheckpoint, GoesOnUnderAnotherStrategy) {
   hp::load_training(file, second);
   const std::vector<double> rest = train(second, 2);
   for (std::size_t i = 0; i < rest.size(); ++i) EXPECT_NEAR(rest[i], losses[i + 2], 1e-9);
+}
+
+/// Saved by a pipeline whose groups have strategies of their own, it goes on without stages, under another cut, and in other
+/// micro-batches.
+TEST(TrainingCheckpoint, GoesOnUnderOtherStagesAndMicroBatches) {
+  const io_test::workplace here;
+  const std::string file = here.path("run.safetensors");
+  const hp::graph g = programs::piped_graph(4, 4, nullptr, hp::f64);
+  const auto called = [](const char* name, int ranks) { return hp::strategy_called(name, ranks).strategy; };
+  hp::pipeline_value folded{.schedule = hp::schedule_called("ZB-V"), .ranks = 2, .chunks = 2};
+  for (const hp::strategy_value& s : {called("dp", 4), called("tp", 2)}) folded.strategy.push(s);
+  const hp::pipeline_value straight{.schedule = hp::schedule_called("1F1B"), .ranks = 4};
+  const auto step = [](auto& run) {
+    const std::uint64_t first = 8 * static_cast<std::uint64_t>(run.steps());
+    return run.train_step([&](int micro) { run.set_random_inputs(first + static_cast<std::uint64_t>(micro)); });
+  };
+  run_of<double> whole(g, called("single", 1)), saved(g, {}, folded);
+  for (int s = 0; s < 2; ++s) EXPECT_NEAR(step(whole), step(saved), 1e-12);
+  hp::save_training(file, saved);
+  run_of<double> sharded(g, called("zero1", 4)), staged(g, called("zero2", 2), straight);
+  for (run_of<double>* run : {&sharded, &staged}) hp::load_training(file, *run);
+  for (int s = 0; s < 2; ++s) {
+    const double expected = step(whole);
+    EXPECT_NEAR(step(sharded), expected, 1e-12);
+    EXPECT_NEAR(step(staged), expected, 1e-12);
+  }
+  run_of<double> twice(programs::piped_graph(4, 2, nullptr, hp::f64), called("zero1", 4));
+  hp::load_training(file, twice);
+  EXPECT_EQ(twice.steps(), 2);
+  EXPECT_GT(step(twice), 0);
 }
 
 TEST(TrainingCheckpoint, OfAnotherModelIsRefusedAndChangesNothing) {

@@ -11,6 +11,7 @@
 
 #include <hyperparallel/lowering/lowered_program.hpp>
 #include <hyperparallel/price/clock.hpp>
+#include <hyperparallel/strategy/check_program.hpp>
 
 #include "lowering/broken_tables.hpp"
 #include "models/piped_model.hpp"
@@ -208,6 +209,130 @@ TEST(pipelined_program, what_cannot_be_is_said) {
   EXPECT_EQ(with(reversed).rows.code, hp::unroll_code::accumulated_out_of_order);
   reversed.accumulates_in_any_order = true;
   EXPECT_TRUE(with(reversed).ok());
+}
+
+// ---- groups with meshes and strategies of their own ----
+
+struct group {
+  const char* strategy;
+  int ranks;
+};
+struct unlike_case {
+  const char* schedule;
+  hp::pipeline_shape shape;
+  std::vector<group> groups;
+};
+const unlike_case unlike_cases[] = {{"GPipe", {2, 1, 2}, {{"single", 1}, {"tp", 2}}},
+                                    {"1F1B", {2, 1, 3}, {{"dp", 4}, {"tp", 2}}},
+                                    {"1F1B", {3, 1, 4}, {{"tp", 2}, {"tp-sp", 2}, {"zero3", 4}}},
+                                    {"Interleaved1F1B", {2, 2, 2}, {{"tp-sp", 2}, {"dp-tp", 4}}},
+                                    {"ZB-V", {2, 2, 2}, {{"ep", 2}, {"single", 1}}},
+                                    {"DualPipe", {2, 1, 4}, {{"tp", 2}, {"tp", 2}}},
+                                    {"ZB-H1", {2, 1, 3}, {{"dp-tp", 4}, {"dp-tp", 4}}}};
+
+hp::sharded_program program_of(const unlike_case& c) {
+  hp::pipeline_value pipeline{
+      .schedule = hp::schedule_called(c.schedule), .ranks = c.shape.ranks, .chunks = c.shape.chunks};
+  for (const group& one : c.groups) pipeline.strategy.push(programs::strategy_of_parts(one.strategy, one.ranks));
+  hp::pipelined_program p = hp::partition(programs::piped_graph(c.shape.stages(), c.shape.micro_batches), {}, pipeline);
+  EXPECT_TRUE(p.ok()) << c.schedule << ": " << name_of(p.program.status.code) << " of part " << p.program.status.part;
+  return p.program;
+}
+
+TEST(pipelined_program, groups_have_strategies_of_their_own) {
+  int relocations = 0;
+  for (const unlike_case& c : unlike_cases) {
+    SCOPED_TRACE(std::string(c.schedule) + ", " + c.groups[0].strategy + ", " + c.groups[1].strategy);
+    const hp::sharded_program p = program_of(c);
+    EXPECT_EQ(hp::check_program(p), hp::program_status{});
+    int ranks = 0;
+    for (const group& one : c.groups) ranks += one.ranks;
+    ASSERT_EQ(hp::ranks_of(p), ranks);
+    const hp::lowered_program l = hp::lower_training(p);
+    ASSERT_TRUE(l.status.ok()) << to_text(l.status.flow.code) << ", " << to_text(l.status.proof.code);
+    const hp::program_plan all = hp::plan_of_all_ranks(l.run[0].plan, p);
+    EXPECT_EQ(hp::prove_program(p, l.pulls, l.addresses, whole_step, all.machine, hp::table_of(all)).code,
+              hp::program_proof_code::ok);
+    lowered whole(p, {.phases = whole_step}, l.pulls, l.addresses);
+    ASSERT_EQ(whole.plan.status.code, hp::program_flow_code::ok);
+    EXPECT_EQ(whole.proof().code, hp::program_proof_code::ok);
+    EXPECT_EQ(programs::first_overwritten(whole), -1);
+    EXPECT_EQ(whole.exactly(), hp::exact_code::safe);
+    whole.plan = all;
+    EXPECT_EQ(whole.exactly(), hp::exact_code::safe);
+    // What is handed over is what the receivers want, and no more; each element of their blocks comes once.
+    for (int m = 0; m < p.move.size; ++m) {
+      if (!is_hand_over(p, p.move[m])) continue;
+      const hp::move_pulls& how = l.pulls.of(m);
+      const hp::extent_t block = hp::local_elements(p, p.move[m].target);
+      ASSERT_EQ(how.row.size, 1);
+      for (const hp::extent_t brought : how.pulled) EXPECT_EQ(brought, block);
+      relocations += is_by_position(p, p.move[m]) ? 0 : 1;
+    }
+  }
+  EXPECT_GT(relocations, 50);
+}
+
+/// A wait of a class that is lowered or dropped, where the meshes of parts differ.
+TEST(pipelined_program, no_broken_class_of_unlike_parts_is_accepted) {
+  std::mt19937 random(55);
+  const int wanted = tested::tries(50, 500);
+  std::vector<lowered> whole;
+  std::vector<hp::program_plan> classes;
+  for (int i : {0, 1, 4}) {
+    whole.emplace_back(program_of(unlike_cases[i]), hp::program_flow_options{.phases = whole_step});
+    const lowered& l = whole.back();
+    classes.push_back(hp::lower_class(l.program, l.pulls, l.addresses, l.how));
+  }
+  int unsafe = 0, harmless = 0, crossing = 0;
+  for (int drawn = 0; unsafe < wanted && drawn < 100 * wanted; ++drawn) {
+    const std::size_t which = random() % whole.size();
+    lowered l = whole[which];
+    hp::program_plan plan = classes[which];
+    const hp::class_words words(l.program, hp::queues_per_rank(plan.machine));
+    const int w = static_cast<int>(random() % static_cast<unsigned>(plan.wait.size));
+    int row = 0;
+    while (plan.wait_end[row] <= w) ++row;
+    const bool crosses = words.part_of(plan.wait[w].word) != plan.row[row].part;
+    if (!crosses && drawn % 16 != 0) continue;
+    if (hp::word_wait& one = plan.wait[w]; one.threshold > 1) {
+      one.threshold = 1 + static_cast<int>(random() % static_cast<unsigned>(one.threshold - 1));
+    } else {
+      for (int i = w; i + 1 < plan.wait.size; ++i) plan.wait[i] = plan.wait[i + 1];
+      plan.wait.resize(plan.wait.size - 1);
+      for (int& end : plan.wait_end) end -= end > w ? 1 : 0;
+    }
+    hp::grown_execution_table t = hp::table_of(plan);
+    hp::list_readers_of_class(t, words);
+    const bool accepted = hp::prove_class(l.program, l.pulls, l.addresses, whole_step, plan.machine, t).code ==
+                          hp::program_proof_code::ok;
+    l.plan = hp::plan_of_all_ranks(plan, l.program);
+    const bool safe = l.exactly() == hp::exact_code::safe;
+    ASSERT_FALSE(accepted && !safe) << "draw " << drawn;
+    ASSERT_TRUE(!accepted || l.proof().code == hp::program_proof_code::ok);
+    (safe ? harmless : unsafe) += 1;
+    crossing += !safe && crosses ? 1 : 0;
+  }
+  EXPECT_EQ(unsafe, wanted);
+  EXPECT_GT(crossing, wanted / 2);
+  std::printf("wait of a class among unlike parts: %d unsafe, none accepted; %d harmless\n", unsafe, harmless);
+}
+
+TEST(pipelined_program, strategies_of_groups_that_cannot_be_are_said) {
+  const hp::graph g = programs::piped_graph(2, 2);
+  hp::pipeline_value pipeline{.schedule = hp::schedule_called("1F1B"), .ranks = 2};
+  pipeline.strategy.push(programs::strategy_of_parts("tp", 2));
+  EXPECT_EQ(hp::partition(g, {}, pipeline).program.status,
+            (hp::strategy_status{hp::strategy_code::strategies_for_other_groups, -1, -1, -1, -1, -1, 1, 2}));
+  pipeline.strategy.push(programs::strategy_of_parts("ring", 2));
+  EXPECT_EQ(hp::partition(g, {}, pipeline).program.status.code, hp::strategy_code::stages_are_refused);
+  pipeline.strategy[1] = programs::strategy_of_parts("tp", 3);
+  const hp::strategy_status s = hp::partition(g, {}, pipeline).program.status;
+  EXPECT_EQ(s.code, hp::strategy_code::dim_does_not_divide);
+  EXPECT_EQ(s.part, 1);
+  pipeline.strategy[1] = programs::strategy_of_parts("dp", 2);
+  pipeline.schedule = hp::schedule_called("Chimera");
+  EXPECT_EQ(hp::partition(g, {}, pipeline).rows.code, hp::unroll_code::copies_are_unlike);
 }
 
 constexpr bool plans_at_compile_time() {

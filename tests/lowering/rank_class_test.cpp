@@ -44,7 +44,7 @@ TEST(RankClass, HasTheSendersOfEveryRank) {
     const hp::rank_differences by(p.mesh.shape);
     for (const hp::interconnect& links : {hp::without_links, tested::node_links(), tested::mesh_links(p.mesh.shape)}) {
       const hp::program_pulls pulls = hp::pulls_of(p, hp::kinds_of_moves(p, links));
-      const hp::class_pulls c = hp::class_of(pulls, by);
+      const hp::class_pulls c = hp::class_of(p, pulls, hp::class_words(p, 3));
       for (int row = 0; row < pulls.of(0).row.size; ++row) {
         const int at = c.row_of(pulls.moves, 0, row);
         const std::set<int> senders(c.sender.begin() + c.sender_begin[at], c.sender.begin() + c.sender_begin[at + 1]);
@@ -119,7 +119,7 @@ TEST(RankClass, ItsPlanIsThatOfAllRanks) {
           EXPECT_EQ(c.l.proof().code, hp::program_proof_code::ok);
           EXPECT_TRUE(lookahead > 0 || c.l.exactly() == hp::exact_code::safe);
           ++programs;
-          const hp::class_pulls pulls = hp::class_of(whole.pulls, hp::rank_differences(p.mesh.shape));
+          const hp::class_pulls pulls = hp::class_of(p, whole.pulls, hp::class_words(p, 3));
           bool exact = true;
           for (const bool e : pulls.exact) exact = exact && e;
           if (!exact) continue;

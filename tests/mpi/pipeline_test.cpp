@@ -51,11 +51,17 @@ void expect_same(const hp::mpi_options& options) {
                                       {"ZB-V", 2, 2, "tp-sp", 4},
                                       {"ZB-H2", 2, 1, "ep", 4},
                                       {"DualPipe", 2, 1, "zero3", 4}};
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const piped_case& c = cases[i];
+  const std::vector<hp::strategy_value> groups{hp::strategy_called("dp", 2).strategy,
+                                               hp::strategy_called("zero3-tp", 4).strategy,
+                                               hp::strategy_called("tp", 2).strategy};
+  for (std::size_t i = 0; i <= cases.size(); ++i) {
+    const piped_case& c = cases[i % cases.size()];
     SCOPED_TRACE(c.schedule);
-    const hp::pipeline_value pipeline{
-        .schedule = hp::schedule_called(c.schedule), .ranks = c.ranks, .chunks = c.chunks};
+    hp::pipeline_value pipeline{.schedule = hp::schedule_called(c.schedule), .ranks = c.ranks, .chunks = c.chunks};
+    if (i == cases.size()) {  // groups of two, four and two ranks
+      pipeline.ranks = 3;
+      for (const hp::strategy_value& one : groups) pipeline.strategy.push(one);
+    }
     const hp::strategy_value s = hp::strategy_called(c.strategy, c.strategy_ranks).strategy;
     const hp::mpi_world world(MPI_COMM_WORLD, mpi_worlds::homes_of_eight(), options);
     hp::model_run<double, hp::mpi_program_world<double>> spread(world, g, s, pipeline);

@@ -48,6 +48,15 @@ constexpr bool accepted = hp::valid_train_step<language_model, strategy, hp::ada
 static_assert(!accepted<hp::pipelined<hp::one_forward_one_backward, 4>>);
 static_assert(!accepted<hp::pipelined<hp::one_forward_one_backward, 2>, hp::layers_of_stages<2, 1>>);
 
+// A group of data parallelism before one of tensors: six ranks.
+struct wide : hp::device_matrix<hp::axis{"dp", 4}> {};
+using tower = hp::strategy<wide, hp::data_parallel<"dp">>;
+template <class... Groups>
+using grouped = step_with<hp::pipelined<hp::one_forward_one_backward, 2>, hp::strategies_of_groups<Groups...>>;
+static_assert(grouped<tower, strategy>::verified && grouped<tower, strategy>::lawful);
+static_assert(grouped<tower, strategy>::evaluated::settings().pipeline.devices_with(strategy::value) == 6);
+static_assert(!accepted<hp::pipelined<hp::one_forward_one_backward, 2>, hp::strategies_of_groups<tower>>);
+
 std::vector<std::int32_t> numbers(int first) {
   std::vector<std::int32_t> all;
   for (int i = 0; i < 4 * 16; ++i) all.push_back((first + 5 * i) % 16);
@@ -72,6 +81,10 @@ TEST(pipelined_step, a_world_of_the_type_has_the_bits_of_a_run_without_stages) {
                 plain.world().set("labels", of(labels));
               })));
   EXPECT_LT(losses.back(), losses.front());
+  hp::world<grouped<tower, strategy>> unlike;
+  unlike.feed("tokens", std::span(tokens)).feed("labels", std::span(labels));
+  const std::vector<double> of_groups = unlike.train(3);
+  for (std::size_t s = 0; s < losses.size(); ++s) EXPECT_NEAR(of_groups[s], losses[s], 1e-5 * losses[s]);
   EXPECT_EQ(world.fetch("head.logits.weight"), plain.world().get("head.logits.weight"));
 }
 

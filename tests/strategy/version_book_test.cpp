@@ -115,7 +115,7 @@ TEST(version_book, between_forward_and_backward_one_value_of_each_stays_and_home
       const int home = book.add(1, s.layout(0, -1), {}, -1, true), gathered = book.add(1, s.layout(-1, -1)),
                 other = book.add(1, s.layout(-1, 1));
       EXPECT_EQ(book.best(0), whole);
-      book.enter_backward(keep_gathered, keep_moved);
+      book.enter_backward([&](int, bool parameter) { return parameter ? keep_gathered : keep_moved; });
       const auto at_hand = [&](int v) { return book.find(s.p.value[v].tensor, s.p.value[v].layout) == v; };
       EXPECT_TRUE(at_hand(whole));
       EXPECT_EQ(at_hand(terms), keep_moved);

@@ -120,6 +120,35 @@ TEST(pipeline_parity, stages_have_strategies_of_their_own_kind) {
     }
 }
 
+/// Groups of other sizes, with other strategies: a tower of data parallelism before a head of tensor parallelism.
+TEST(pipeline_parity, groups_have_meshes_of_their_own) {
+  const int steps = tested::tries(2, 50);
+  const graph g = programs::piped_graph(6, 4, nullptr, f64), tied = programs::tied_graph(6, 4);
+  const course one = train_on_one_device(g, steps), of_tied = train_on_one_device(tied, steps);
+  struct group {
+    const char* strategy;
+    int ranks;
+  };
+  const std::vector<group> groups[] = {{{"dp", 4}, {"tp", 2}},
+                                       {{"single", 1}, {"zero3-tp", 4}},
+                                       {{"tp-sp", 2}, {"ep", 4}},
+                                       {{"zero2", 4}, {"tp", 4}},
+                                       {{"vocab", 2}, {"tp-sp", 4}}};
+  for (const std::vector<group>& all : groups)
+    for (const char* schedule : {"1F1B", "ZB-V", "Interleaved1F1B"}) {
+      SCOPED_TRACE(std::string(schedule) + ", " + all[0].strategy + ", " + all[1].strategy);
+      pipeline_value pipeline{.schedule = schedule_called(schedule), .ranks = 2, .chunks = schedule[0] == '1' ? 1 : 2};
+      for (const group& k : all) pipeline.strategy.push(programs::strategy_of_parts(k.strategy, k.ranks));
+      if (pipeline.chunks == 1)
+        for (const int layers : {4, 2}) pipeline.layers.push(layers);
+      const course c = train_piped(g, {}, pipeline, steps, 1);
+      EXPECT_LE(difference(one, c), 1e-9);
+      EXPECT_EQ(c, train_piped(g, {}, pipeline, steps, 4)) << "the same bits from four threads";
+      if (std::string(all[1].strategy) == "ep") continue;  // the tied model has no experts
+      EXPECT_LE(difference(of_tied, train_piped(tied, {}, pipeline, steps)), 1e-9);
+    }
+}
+
 /// One value with two homes: both are first the same, and stay so.
 TEST(pipeline_parity, a_tied_table_is_one_table) {
   const graph g = programs::tied_graph(4, 4);

@@ -22,7 +22,8 @@ std::string refusal(const pipeline_value& p, const char* strategy = "single", in
 TEST(refused_pipeline, one_line_names_the_sizes) {
   EXPECT_EQ(refusal({}), "the pipeline names no schedule");
   EXPECT_EQ(refusal({.schedule = schedule_called("ZB-V"), .ranks = 2}),
-            "pipeline ZB-V of 2 ranks, 1 chunk and 4 micro-batches is refused: chunks_are_fixed, 2 needed");
+            "pipeline ZB-V of 2 ranks, 1 chunk and 4 micro-batches is refused: schedule ZB-V has 2 "
+            "stages on each rank, not 1");
   EXPECT_EQ(
       refusal({.schedule = schedule_called("1F1B"), .ranks = 8}),
       "pipeline 1F1B of 8 ranks, 1 chunk and 4 micro-batches is refused: the model has 4 layers, 8 stages need at "
@@ -43,6 +44,18 @@ TEST(refused_pipeline, one_line_names_the_sizes) {
             "cut into stages");
   EXPECT_NE(refusal({.schedule = schedule_called("1F1B"), .ranks = 2}, "tp", 64).find("strategy \"tp\" is refused"),
             std::string::npos);
+  pipeline_value grouped{.schedule = schedule_called("1F1B"), .ranks = 2};
+  grouped.strategy.push(strategy_called("dp", 2).strategy);
+  EXPECT_EQ(refusal(grouped),
+            "pipeline 1F1B of 2 ranks, 1 chunk and 4 micro-batches is refused: strategies are given for 1 group of "
+            "ranks, the pipeline has 2");
+  grouped.strategy.push(strategy_called("tp", 3).strategy);
+  EXPECT_EQ(refusal(grouped).rfind("group 1: strategy \"tp\" is refused: ", 0), 0u) << refusal(grouped);
+  grouped.strategy[1] = strategy_called("tp", 2).strategy;
+  grouped.schedule = schedule_called("DualPipe");
+  EXPECT_EQ(refusal(grouped),
+            "pipeline DualPipe of 2 ranks, 1 chunk and 4 micro-batches is refused: the schedule holds each stage "
+            "twice, and the strategies of the groups differ");
 }
 
 /// The second rank begins with a backward pass of what it has not passed forward.

@@ -6,10 +6,13 @@
 //   world.train(1000, {.after_step = [&](const hp::trained_step& s) { … return true; }});
 //   hp::load_training("run.safetensors", world.run());
 //
-// Law: a training that goes on from a checkpoint has the bits of one that was not interrupted, under the same strategy.
+// What micro-batches are accumulated in is not kept: a step begins with zeros there. Laws: a training that goes on from a
+// checkpoint has the bits of one that was not interrupted, under the same strategy; a checkpoint goes on under any strategy,
+// cut into stages, schedule and number of micro-batches.
 // Elements are those in which the kernels compute. Needs nlohmann-json on the include path. Errors: io_error,
 // checkpoint_error with every difference. O(bytes).
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -22,12 +25,15 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
-/// Parameters and states by their lasting names.
+/// Parameters and states by their lasting names, O(operators + tensors).
 inline std::vector<int> tensors_of_training(const graph& g) {
   std::vector<int> all;
+  std::vector<bool> accumulates(static_cast<std::size_t>(g.tensor.size));
+  for (const graph_operator& op : g.op)
+    if (g.value_of(op).accumulates) accumulates[static_cast<std::size_t>(op.operand[0])] = true;
   for (int t = 0; t < g.tensor.size; ++t)
     if ((g.tensor[t].kind == graph_tensor_kind::parameter || g.tensor[t].kind == graph_tensor_kind::state) &&
-        g.tensor[t].replaces < 0)
+        g.tensor[t].replaces < 0 && !accumulates[static_cast<std::size_t>(t)])
       all.push_back(t);
   return all;
 }

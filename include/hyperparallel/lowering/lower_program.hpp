@@ -47,7 +47,7 @@ class program_lowering {
         pulls_(pulls),
         options_(options),
         ranks_(ranks_of(p)),
-        by_(mesh_of_part(p, 0)),
+        words_(p, queues_per_rank(machine())),
         tenants_(place_count(p, pulls.moves)) {
     plan_.machine = machine();
     plan_.of_class = OfClass;
@@ -56,7 +56,7 @@ class program_lowering {
     for (int k = 0; k < p.part.size; ++k) plan_.part.push({first_rank_of(p, k), ranks_of_part(p, k)});
     find_ranges(a);
     if constexpr (OfClass)
-      if (pulls.status.code == move_pulls_code::ok) class_ = class_of(pulls, by_);
+      if (pulls.status.code == move_pulls_code::ok) class_ = class_of(p, pulls, words_);
     const int cells = place_count(p, pulls.moves) * (OfClass ? 1 : ranks_);
     writer_.resize(cells, {0, 0});
     reader_.resize(cells, -1);
@@ -144,13 +144,14 @@ class program_lowering {
     const int first = first_rank_of(program_, part), count = OfClass ? 1 : ranks_of_part(program_, part);
     for (int r = first; r < first + count; ++r) visit(r);
   }
-  /// Ranks, or differences of the class. `place` is the receiver's in its part.
+  /// Ranks, or their names in the class. `place` is the receiver's in its part.
   template <class Visit>
   constexpr void visit_senders(int step, int row, int place, const Visit& visit) const {
     const int move = program_.step[step].index, source = part_of_value(program_, program_.move[move].source);
     const growing_array<int>& begin = OfClass ? class_.sender_begin : pulls_.of(move).sender_begin;
     const growing_array<int>& sender = OfClass ? class_.sender : pulls_.of(move).sender;
-    const int positions = ranks_of_part(program_, source), first = OfClass ? 0 : first_rank_of(program_, source);
+    const int positions = ranks_of_part(program_, plan_.row.last().part);
+    const int first = OfClass ? 0 : first_rank_of(program_, source);
     const int at = OfClass ? class_.row_of(pulls_.moves, move, row) : row * positions + place;
     for (int k = begin.item[at]; k < begin.item[at + 1]; ++k) visit(first + sender.item[k]);
   }
@@ -175,7 +176,7 @@ class program_lowering {
       for (const int place : write_) need_memory(place, r);
       for (const int place : evicted_) need_memory(place, r);
       end_task(duration_of(s, work));
-      for (const int place : read_) note_read(place, OfClass ? 0 : r);
+      for (const int place : read_) note_read(place, plan_.row.last().part, OfClass ? 0 : r);
       for (const int place : write_) note_write(place, r);
     });
   }
@@ -200,6 +201,7 @@ class program_lowering {
       write_.push(to);
       if (!begin_row(s, i * ranks_, kind)) return;
       const int part = plan_.row.last().part, first = first_rank_of(program_, part);
+      const int source_part = part_of_value(program_, m.source);
       visit_ranks(part, [&](int r) {
         begin_task(r);
         visit_senders(s, i, r - first, [&](int sender) { need_value(from, sender); });
@@ -208,7 +210,11 @@ class program_lowering {
         const extent_t elements = kind == resource::link ? pulls.pulled[i * ranks_of_part(program_, part) + r - first]
                                                          : local_elements(program_, m.target);
         end_task(duration_of(s, transfer_duration(elements * element, options_.rates)));
-        visit_senders(s, i, r - first, [&](int sender) { note_read(from, sender); });
+        bool all_noted = false;  // where the meshes differ, by the first sender for all
+        visit_senders(s, i, r - first, [&](int sender) {
+          if (!all_noted) note_read(from, source_part, sender);
+          all_noted = OfClass && !words_.are_alike(source_part, part);
+        });
         note_write(to, r);
       });
     }
@@ -269,7 +275,7 @@ class program_lowering {
     if (need_.item[w.word] == 0) asked_.push(w.word);
     need_.item[w.word] = w.threshold;
   }
-  /// What `sender` has written, a rank or the difference of one.
+  /// What `sender` has written, a rank or the name of one.
   constexpr void need_value(int place, int sender) {
     const word_wait& w = writer_.item[cell(place, sender)];
     need({w.word + (OfClass ? sender * per_rank_ : 0), w.threshold});
@@ -292,10 +298,15 @@ class program_lowering {
     plan_.duration.push(duration);
     now_ = {queue_, ++done_.item[queue_]};
   }
-  /// A rank of the class reads at that difference, so at the opposite one it is read.
-  constexpr void note_read(int place, int sender) {
+  /// A rank of the class reads at that difference, so at the opposite one it is read; or any rank of its part may have.
+  constexpr void note_read(int place, int part, int sender) {
     int& newest = reader_.item[cell(place, sender)];
-    newest = use_.push({{now_.word + (OfClass ? by_.opposite(sender) * per_rank_ : 0), now_.threshold}, newest});
+    if constexpr (OfClass)
+      words_.visit_callers(part, sender, plan_.row.last().part, [&](int name) {
+        newest = use_.push({{now_.word + name * per_rank_, now_.threshold}, newest});
+      });
+    else
+      newest = use_.push({now_, newest});
   }
   constexpr void note_write(int place, int rank) {
     writer_.item[cell(place, rank)] = now_;
@@ -315,7 +326,7 @@ class program_lowering {
   const program_pulls& pulls_;
   const program_flow_options& options_;
   int ranks_ = 1, queues_ = 0, per_rank_ = 0;
-  rank_differences by_;
+  class_words words_;
   class_pulls class_;  // of the class alone
   program_plan plan_;
   tenancy tenants_;
@@ -361,13 +372,12 @@ constexpr program_plan plan_of_all_ranks(const program_plan& of_class, const sha
   }
   all.duration.reserve(tasks);
   all.wait_end.reserve(tasks);
-  all.wait.reserve(of_class.wait.size * (all.machine.ranks / all.parts()));
   const class_words words(p, queues_per_rank(all.machine));
   for (int row = 0; row < all.row.size; ++row)
     for (int r = 0; r < all.tasks_of(all.row.item[row]); ++r) {
       for (int w = row == 0 ? 0 : of_class.wait_end.item[row - 1]; w < of_class.wait_end.item[row]; ++w) {
         const word_wait& one = of_class.wait.item[w];
-        all.wait.push({words.seen_by(r, one.word), one.threshold});
+        all.wait.push({words.seen_by(all.row.item[row].part, r, one.word), one.threshold});
       }
       all.wait_end.push(all.wait.size);
       all.duration.push(of_class.duration.item[row]);

@@ -59,27 +59,44 @@ constexpr move_load load_of_hops(const move_kind& k, const mesh_shape& m, const 
   return load;
 }
 
-/// A hand-over: every device takes the block of the one at its position in another part. The longest hop counts.
-/// O(positions).
+/// A hand-over: what every device takes from those of another part. The one that waits longest counts, and on each level
+/// the sender that sends most. O(positions + transfers).
 constexpr move_load load_of_hand_over(const sharded_program& p, const move_kind& k, const interconnect& net,
                                       extent_t element_bytes) {
   const program_move& m = p.move[k.example];
-  const int from = first_rank_of(p, part_of_value(p, m.source)), to = first_rank_of(p, part_of_value(p, m.target));
-  const int positions = ranks_of_part(p, part_of_value(p, m.target));
+  const int source = part_of_value(p, m.source), target = part_of_value(p, m.target);
+  const int from = first_rank_of(p, source), to = first_rank_of(p, target), senders = ranks_of_part(p, source);
+  move_plan plan;
+  if (!k.by_position) plan = plan_of_hand_over(p, m);
+  growing_array<extent_t> sent;  // of each sender and level
+  sent.resize(senders * max_link_levels, 0);
   move_load load;
   load.step.push(step_levels());
   time_cost longest;
-  for (int i = 0; i < positions; ++i) {
+  extent_t received = 0;
+  for (int i = 0; i < ranks_of_part(p, target); ++i) {
     step_levels hop;
-    hop.received = k.received * positions;
-    if (!visit_links(net, rank_on(net, {}, from + i), rank_on(net, {}, to + i),
-                     [&](int level) { hop.level[level] = {1, k.received, k.received}; }))
-      load.code = cost_code::ranks_are_not_connected;
+    const auto take = [&](int sender, extent_t elements) {
+      received += elements;
+      if (!visit_links(net, rank_on(net, {}, from + sender), rank_on(net, {}, to + i), [&](int level) {
+            hop.level[level].messages += 1;
+            hop.level[level].elements += elements;
+            sent.item[sender * max_link_levels + level] += elements;
+          }))
+        load.code = cost_code::ranks_are_not_connected;
+    };
+    if (k.by_position)
+      take(i, k.received);
+    else
+      visit_taken(plan, i, take);
     const time_cost time = time_of(hop, element_bytes, net);
     if (i > 0 && time.picoseconds <= longest.picoseconds) continue;
     longest = time;
     load.step[0] = hop;
   }
+  load.step[0].received = received;
+  for (int i = 0; i < sent.size; ++i)
+    if (level_load& one = load.step[0].level[i % max_link_levels]; one.sent < sent[i]) one.sent = sent[i];
   return load;
 }
 
@@ -98,7 +115,8 @@ constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, cons
   for (int k = 0; k < load.size; ++k) {  // none without priced links
     const move_kind& kind = moves.kind[k];
     const extent_t bytes = bytes_of(p.graph.tensor[p.value[p.move[kind.example].source].tensor].type);
-    if (kind.travel > 0) load[k] = detail::load_of_ring(kind, p.mesh.shape, moves.links, bytes);
+    const mesh_shape& mesh = p.value[p.move[kind.example].target].layout.mesh;
+    if (kind.travel > 0) load[k] = detail::load_of_ring(kind, mesh, moves.links, bytes);
     if (kind.hand_over) load[k] = detail::load_of_hand_over(p, kind, moves.links, bytes);
   }
   return load;

@@ -3,8 +3,9 @@
 // Who pulls what from whom in the moves of a sharded program, kind by kind and step by step.
 //
 // A move between layouts is the candidate that its kind has chosen (strategy/move_kinds.hpp), row by row
-// (redistribution/move_rows.hpp); a rotation, a hand-over, or a move that changes nothing, is one row of whole blocks without a
-// plan. Receivers and senders are positions of meshes.
+// (redistribution/move_rows.hpp); a rotation, a hand-over by position, or a move that changes nothing, is one row of whole
+// blocks without a plan; any other hand-over one row of a relocation. Receivers and senders are positions of meshes, of a
+// hand-over each of its own.
 // Laws: a receiver's senders are listed once each, in the order of its transfers; `pulled` adds up to what the steps
 // bring. O(kinds · (plan + transfers)).
 
@@ -84,15 +85,15 @@ constexpr void list_whole_blocks(const move_kind& k, const mesh_shape& mesh, ext
     const int sender = whole_block_sender(k, mesh, p);
     pulls.sender_begin.push(p);
     pulls.sender.push(sender);
-    pulls.pulled.push(sender == p && !k.hand_over ? 0 : elements);
+    pulls.pulled.push(sender == p && !k.by_position ? 0 : elements);
   }
   pulls.sender_begin.push(positions);
 }
 
-constexpr void list_senders(const mesh_shape& mesh, move_pulls& pulls) {
-  const int positions = position_count(mesh);
-  growing_array<int> listed;  // of each device: the last receiver that it is a sender of, over all rows
-  listed.resize(positions, -1);
+constexpr void list_senders(const mesh_shape& senders, const mesh_shape& receivers, move_pulls& pulls) {
+  const int positions = position_count(receivers);
+  growing_array<int> listed;  // of each sender: the last receiver that it is one of, over all rows
+  listed.resize(position_count(senders), -1);
   for (const move_row& row : pulls.row)
     for (int p = 0; p < positions; ++p) {
       const move_plan& plan = pulls.parts.part[row.part];
@@ -137,13 +138,18 @@ constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& 
       return all;
     }
     move_pulls& pulls = all.kind.item[all.kind.push({})];
-    if (turned || kind.hand_over || kind.steps == 0) {
+    if (turned || kind.by_position || kind.steps == 0) {
       detail::list_whole_blocks(kind, to.layout.mesh, local_elements(p, m.target), pulls);
     } else {
       const graph_tensor& tensor = p.graph.tensor[from.tensor];
-      pulls.parts = parts_of_candidate(from.layout, to.layout, tensor.shape, kind.candidate, all.moves.links);
+      if (kind.hand_over) {
+        pulls.parts.count = 1;
+        pulls.parts.part[0] = plan_of_hand_over(p, m);
+      } else {
+        pulls.parts = parts_of_candidate(from.layout, to.layout, tensor.shape, kind.candidate, all.moves.links);
+      }
       pulls.row = rows_of(pulls.parts, bytes_of(tensor.type)).row;
-      detail::list_senders(to.layout.mesh, pulls);
+      detail::list_senders(from.layout.mesh, to.layout.mesh, pulls);
     }
   }
   all.status = {};

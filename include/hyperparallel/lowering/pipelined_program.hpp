@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The program of a model under a strategy and a pipeline: the strategy's mesh once for each group of ranks, the model's
-// stages on the groups as the schedule places them, and the steps of all micro-batches in the order of its rows.
+// The program of a model under a strategy and a pipeline: the strategy's mesh once for each group of ranks, or that of the
+// group's own strategy, the model's stages on the groups as the schedule places them, and the steps of all micro-batches in
+// the order of its rows.
 //
 //   const hp::pipeline_value pipeline{.schedule = hp::schedule_called("ZB-V"), .ranks = 4, .chunks = 2};
 //   hp::pipelined_program p = hp::partition(graph, strategy, pipeline);
@@ -10,8 +11,9 @@
 // The graph is that of a training step: its micro-batches are those of the schedule. Laws: those of stage_cut.hpp,
 // partition.hpp and unrolled_rows.hpp; accumulated gradients have the bits of the strategy without the pipeline, whatever
 // the schedule, but where stages are held twice or gradients are accumulated in any order. Errors: the first of
-// `schedule`, `cut`, the program's status and `rows` that is not ok; of rows that stop `schedule` has the circle. Domain: the
-// pipeline names a schedule. Complexity: that of `partition` and `unroll`.
+// `schedule`, `cut`, the program's status and `rows` that is not ok; of rows that stop `schedule` has the circle. Where
+// groups have strategies of their own, as many as groups, that which is given beside them does not count. Domain: the pipeline
+// names a schedule. Complexity: that of `partition` and `unroll`.
 
 #include <hyperparallel/lowering/unrolled_rows.hpp>
 #include <hyperparallel/pipeline/named_schedule.hpp>
@@ -46,10 +48,18 @@ constexpr pipelined_program partition(const graph& g, const strategy_value& s, c
   if (!out.schedule.ok()) return out;
   program_stages stages;
   stages.parts = pipeline.ranks;
+  stages.strategy = pipeline.strategy;
+  if (const int given = pipeline.strategy.size; given != 0 && given != pipeline.ranks) {
+    out.program.status = {strategy_code::strategies_for_other_groups, -1, -1, -1, -1, -1, given, pipeline.ranks};
+    return out;
+  }
   stages.cut = cut_for(g, pipeline);
   out.cut = stages.cut.status;
   if (!out.cut.ok()) return out;
   const pipeline_schedule rows = pipeline.schedule->generate(n, false);
+  for (const strategy_value& one : pipeline.strategy)
+    if (rows.copies == 2 && !(one == pipeline.strategy[0])) out.rows.code = unroll_code::copies_are_unlike;
+  if (!out.rows.ok()) return out;
   const auto place = [&](int copy) {
     stages.part_of_stage.clear();
     for (int t = 0; t < rows.stages; ++t) stages.part_of_stage.push(rows.rank_of_stage[t * rows.copies + copy]);

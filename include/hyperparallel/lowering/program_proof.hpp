@@ -25,6 +25,7 @@
 // Complexity: O(tasks · queues of a rank + waits + accesses) and what ranges of addresses take (address_ranges.hpp).
 
 #include <hyperparallel/lowering/move_pulls.hpp>
+#include <hyperparallel/lowering/proof_verdict.hpp>
 #include <hyperparallel/lowering/rank_class.hpp>
 #include <hyperparallel/lowering/shadow_memory.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
@@ -32,59 +33,6 @@
 #include <hyperparallel/taskflow/task.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-enum class program_proof_code : unsigned char {
-  ok,
-  move_is_refused,
-  task_is_missing,
-  task_is_not_of_the_program,
-  wait_is_not_behind,
-  wait_is_not_answered,
-  read_is_not_ordered,
-  write_is_not_ordered,
-  value_is_not_there,
-  home_is_not_whole,
-  row_uses_memory_twice,
-  block_is_larger_than_its_place
-};
-
-constexpr const char* to_text(program_proof_code c) {
-  switch (c) {
-    case program_proof_code::ok:
-      return "ok";
-    case program_proof_code::move_is_refused:
-      return "a move is refused";
-    case program_proof_code::task_is_missing:
-      return "no queue of its rank has the task next";
-    case program_proof_code::task_is_not_of_the_program:
-      return "a queue has a task that is not of the steps";
-    case program_proof_code::wait_is_not_behind:
-      return "a wait is for a task that does not come before it";
-    case program_proof_code::wait_is_not_answered:
-      return "a task that another waits for does not tell it";
-    case program_proof_code::read_is_not_ordered:
-      return "a task may read before another has written";
-    case program_proof_code::write_is_not_ordered:
-      return "a task may write what another still uses";
-    case program_proof_code::value_is_not_there:
-      return "a task reads memory that another place has taken";
-    case program_proof_code::home_is_not_whole:
-      return "what lives from step to step is overwritten";
-    case program_proof_code::row_uses_memory_twice:
-      return "tasks of one row read and write the same memory";
-    case program_proof_code::block_is_larger_than_its_place:
-      return "a block is larger than the memory of its place";
-  }
-  return "unknown";
-}
-
-/// `task` (in the order of rows, then ranks) and `place` are where it fails.
-struct program_proof {
-  program_proof_code code = program_proof_code::ok;
-  int task = -1;
-  int place = -1;
-  extent_t bytes[max_memory_tiers] = {};  ///< of memory that the tasks touch, in the part that touches most
-};
 
 namespace detail {
 
@@ -102,7 +50,7 @@ class program_prover {
         words_(p, queues_per_rank(m)),
         memory_(OfClass ? 1 : m.ranks) {
     if constexpr (OfClass)
-      if (pulls.status.code == move_pulls_code::ok) class_ = class_of(pulls, words_.differences());
+      if (pulls.status.code == move_pulls_code::ok) class_ = class_of(p, pulls, words_);
     queues_ = queue_count(m);
     per_rank_ = queues_per_rank(m);
     known_.resize(t.size.queues * queues_, 0);
@@ -150,13 +98,12 @@ class program_prover {
   /// Of the row's part.
   constexpr int proved_ranks() const { return OfClass ? 1 : ranks_of_part(program_, part_); }
   constexpr int first_rank() const { return first_rank_of(program_, part_); }
-  // A word of the class names the queue of another rank by its difference. All ranks of a part have run equally far.
+  // A word of the class names the queue of another rank. All ranks of a part have run equally far.
   constexpr int queue_of_word(int word) const { return OfClass ? words_.queue_of(word) : word; }
   constexpr int own_word(int queue) const { return OfClass ? words_.own_word(queue) : queue; }
-  constexpr int seen_from(int word, int queue) const { return OfClass ? words_.seen_from(word, queue) : queue; }
   /// A use of a sender's memory, as the task sees it that pulls from there.
-  constexpr shadow_memory::user use_at(const shadow_memory::user& u, int sender) const {
-    return {OfClass && u.place > 0 ? words_.seen_by(sender, u.queue) : u.queue, u.place, u.next};
+  constexpr shadow_memory::user use_at(const shadow_memory::user& u, int part, int sender) const {
+    return {OfClass && u.place > 0 ? words_.seen_by(part, sender, u.queue) : u.queue, u.place, u.next};
   }
 
   constexpr bool ok() const { return proof_.code == program_proof_code::ok; }
@@ -294,7 +241,7 @@ class program_prover {
       if (one.word < 0 || one.word >= queues_ || one.threshold < 1 ||
           one.threshold > done_.item[queue_of_word(one.word)])
         return fail(program_proof_code::wait_is_not_behind);
-      if (!answers(table_.queue_begin[queue_of_word(one.word)] + one.threshold - 1, seen_from(one.word, q)))
+      if (!answers(table_.queue_begin[queue_of_word(one.word)] + one.threshold - 1, one.word, q))
         return fail(program_proof_code::wait_is_not_answered);
       if (one.threshold > known[one.word]) known[one.word] = one.threshold;
     }
@@ -303,7 +250,7 @@ class program_prover {
     };
     for (const used_place& r : read_)
       visit_senders(step, k, place, [&](int sender) {
-        if (!is_behind(use_at(memory_.writer(r.history, OfClass ? 0 : sender), sender)))
+        if (!is_behind(use_at(memory_.writer(r.history, OfClass ? 0 : sender), source_part(step), sender)))
           fail(program_proof_code::read_is_not_ordered, r.place);
       });
     for (const int history : over_) {
@@ -317,31 +264,55 @@ class program_prover {
     if (place == 0) queue_.clear();
     queue_.push(q);
   }
-  constexpr bool answers(int record, int queue) const {
-    for (int i = reader_begin(table_, record); i < table_.record[record].reader_end; ++i)
-      if (table_.reader[i] == queue) return true;
-    return false;
+  /// Whether the record that `queue` awaits by `word` lists it, by all names that it may have there.
+  constexpr bool answers(int record, int word, int queue) const {
+    bool all = true;
+    const auto look = [&](int reader) {
+      bool listed = false;
+      for (int i = reader_begin(table_, record); i < table_.record[record].reader_end && !listed; ++i)
+        listed = table_.reader[i] == reader;
+      all = all && listed;
+    };
+    if constexpr (OfClass)
+      words_.visit_seen_from(word, queue, look);
+    else
+      look(queue);
+    return all;
   }
-  /// Ranks, or differences of the class. `place` is the reader's in its part.
+  /// The part that a step reads in.
+  constexpr int source_part(int step) const {
+    return pulls_row_ ? part_of_value(program_, program_.move[program_.step[step].index].source) : part_;
+  }
+  /// Ranks, or their names in the class. `place` is the reader's in its part.
   template <class Visit>
   constexpr void visit_senders(int step, int k, int place, const Visit& visit) const {
     if (!pulls_row_) return visit(OfClass ? 0 : first_rank() + place);
-    const int move = program_.step[step].index, source = part_of_value(program_, program_.move[move].source);
+    const int move = program_.step[step].index;
     const growing_array<int>& begin = OfClass ? class_.sender_begin : pulls_.of(move).sender_begin;
     const growing_array<int>& sender = OfClass ? class_.sender : pulls_.of(move).sender;
-    const int at = OfClass ? class_.row_of(pulls_.moves, move, k) : k * ranks_of_part(program_, source) + place;
-    const int first = OfClass ? 0 : first_rank_of(program_, source);
+    const int at = OfClass ? class_.row_of(pulls_.moves, move, k) : k * ranks_of_part(program_, part_) + place;
+    const int first = OfClass ? 0 : first_rank_of(program_, source_part(step));
     for (int i = begin.item[at]; i < begin.item[at + 1]; ++i) visit(first + sender.item[i]);
   }
 
+  constexpr void add_readers(int step, int k, int place, int history) {
+    const int q = queue_.item[place], part = source_part(step);
+    bool all_added = false;  // where the meshes differ, by the first sender for all
+    visit_senders(step, k, place, [&](int sender) {
+      if constexpr (OfClass) {
+        if (all_added) return;
+        words_.visit_callers(part, sender, part_, [&](int name) {
+          memory_.add_reader(history, 0, own_word(q) + name * per_rank_, done_.item[q]);
+        });
+        all_added = !words_.are_alike(part, part_);
+      } else {
+        memory_.add_reader(history, sender, q, done_.item[q]);
+      }
+    });
+  }
   constexpr void leave_row(int step, int k) {
     for (int r = 0; r < proved_ranks(); ++r)
-      for (const used_place& one : read_)
-        visit_senders(step, k, r, [&](int sender) {
-          const int q = queue_.item[r];
-          const int word = OfClass ? words_.differences().opposite(sender) * per_rank_ + own_word(q) : q;
-          memory_.add_reader(one.history, OfClass ? 0 : sender, word, done_.item[q]);
-        });
+      for (const used_place& one : read_) add_readers(step, k, r, one.history);
     for (const used_place& one : write_) {
       const place_range w = range_of(one.place);
       const int history = memory_.write(one.place, w.begin, w.end);

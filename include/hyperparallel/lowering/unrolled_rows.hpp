@@ -34,6 +34,7 @@ enum class unroll_code : unsigned char {
   ranks_differ,                  ///< `given` of the schedule, `expected` parts
   copies_differ,                 ///< `given` of each stage in the schedule, `expected` programs
   parameter_is_in_two_stages,    ///< which a schedule that holds each stage twice does not take
+  copies_are_unlike,             ///< strategies of the groups differ, which such a schedule does not take either
   action_is_of_another_kind,     ///< `action` moves, gathers or offloads, which the program says itself
   action_stands_elsewhere,       ///< `action` is in the row of `rank`, its stage is another's
   action_is_missing_or_doubled,  ///< `action` stands `given` times
@@ -49,6 +50,7 @@ constexpr const char* to_text(unroll_code c) {
                                   "the schedule has another number of ranks",
                                   "the schedule holds each stage another number of times",
                                   "the schedule holds each stage twice, and two stages read one parameter",
+                                  "the schedule holds each stage twice, and the strategies of the groups differ",
                                   "the schedule has an action that is none of computing",
                                   "the schedule has an action in the row of another rank",
                                   "the schedule has an action not once",
@@ -133,6 +135,7 @@ class row_unroller {
     for (const program_step& s : p_.step) stages_ = s.stage >= stages_ ? s.stage + 1 : stages_;
     if (s_.stages != stages_) return fail({unroll_code::stages_differ, {}, -1, s_.stages, stages_});
     if (s_.ranks != parts_of(p_)) return fail({unroll_code::ranks_differ, {}, -1, s_.ranks, parts_of(p_)});
+    if (copies() == 2 && copy_[1].program->step.size != p_.step.size) return fail({unroll_code::copies_are_unlike});
     if (s_.copies != copies()) return fail({unroll_code::copies_differ, {}, -1, s_.copies, copies()});
     if (copies() == 2 && !p_.second_home.empty()) return fail({unroll_code::parameter_is_in_two_stages});
   }

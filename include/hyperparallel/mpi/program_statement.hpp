@@ -67,9 +67,10 @@ inline std::string operator_text(const sharded_program& p, const program_compute
 
 /// The statement of a program that is carried out by `moves`, each line ended.
 inline std::string statement_of(const sharded_program& p, const program_moves& moves) {
-  std::string text = "mesh " + detail::labelled_mesh_text(p.mesh) + "\n" + std::to_string(p.graph.micro_batches) +
-                     " micro-batches\n" + std::to_string(parts_of(p)) + " parts\n" +
-                     std::to_string(p.graph.tensor.size) + " tensors\n";
+  std::string text;
+  for (int k = 0; k < parts_of(p); ++k) text += "mesh " + detail::labelled_mesh_text(named_mesh_of_part(p, k)) + "\n";
+  text += std::to_string(p.graph.micro_batches) + " micro-batches\n" + std::to_string(parts_of(p)) + " parts\n" +
+          std::to_string(p.graph.tensor.size) + " tensors\n";
   for (int t = 0; t < p.graph.tensor.size; ++t) {
     const graph_tensor& one = p.graph.tensor[t];
     text += std::string("tensor ") + p.graph.name_of_tensor(t) + " " +

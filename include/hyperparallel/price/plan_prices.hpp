@@ -87,7 +87,8 @@ class plan_prices {
     move_load& load = fresh.load;
     const bool few = position_count(p.mesh.shape) > 64 && elements_of(tensor) < position_count(p.mesh.shape);
     load = detail::plan_kind_of_move(p, kind, &fastest_, !few);
-    if (kind.travel > 0) load = detail::load_of_ring(kind, p.mesh.shape, links(), bytes_of(tensor.type));
+    if (kind.travel > 0)
+      load = detail::load_of_ring(kind, p.value[p.move[move].target].layout.mesh, links(), bytes_of(tensor.type));
     if (travels(load))
       fresh.time = time_of(load, bytes_of(tensor.type), links());
     else if (kind.steps > 0)

@@ -110,7 +110,7 @@ constexpr priced_step price_of_compute(const device_value& d, const sharded_prog
   const data_type type = computed_type(p.graph, o);
   const number_format format = product_format(p.graph, o, type);
   if (w.unit != compute_unit::matrix) return {compute_time(d, w, type, format), w.unit};
-  const local_work shape = local_work_of(p.graph, o, step.placement, p.mesh.shape);
+  const local_work shape = local_work_of(p.graph, o, step.placement, p.value.item[step.result[0]].layout.mesh);
   time_cost time;
   if (const efficiency share = reached_share(d, p.graph, o, shape); share.parts_per_million > 0) {
     const time_cost flops = work_time(w.flops, 1, 1, matrix_peak(d, format), share);

@@ -25,12 +25,13 @@ namespace detail {
 
 inline std::string sharded_text(const sharded_program& p, const program_compute& c) {
   const graph_operator& o = p.graph.op[c.op];
+  const mesh_value& m = named_mesh_of_part(p, part_of_value(p, c.result[0]));
   std::string out;
   for (int l = 0; l < o.loop_count; ++l) {
     std::string axes;
     for (int i = 0; i < c.placement.count; ++i)
       if (const int a = c.placement.axis[i]; c.placement.shards(a, l))
-        axes += " / " + std::string(p.mesh.label[a].text) + " " + std::to_string(p.mesh.shape.size[a]);
+        axes += " / " + std::string(m.label[a].text) + " " + std::to_string(m.shape.size[a]);
     if (axes.empty()) continue;
     out += (out.empty() ? "" : ", ") + std::string(p.graph.name_of_dim(o.loop[l].dim)) + " " +
            std::to_string(o.loop[l].extent) + axes;
@@ -39,11 +40,12 @@ inline std::string sharded_text(const sharded_program& p, const program_compute&
 }
 
 inline std::string pending_text(const sharded_program& p, const program_compute& c) {
+  const mesh_value& m = named_mesh_of_part(p, part_of_value(p, c.result[0]));
   unsigned axes = 0;
   for (int r = 0; r < p.graph.op[c.op].result_count; ++r)
-    for (int a = 0; a < p.mesh.shape.axis_count; ++a)
+    for (int a = 0; a < m.shape.axis_count; ++a)
       if (p.value[c.result[r]].layout.partial[a] != reduce_op::none) axes |= 1u << a;
-  return axes == 0 ? "-" : report::axes_text(p.mesh, axes);
+  return axes == 0 ? "-" : report::axes_text(m, axes);
 }
 
 }  // namespace detail

@@ -9,10 +9,9 @@
 #include <fmt/format.h>
 
 #include <hyperparallel/pipeline/account.hpp>
-#include <hyperparallel/pipeline/schedule.hpp>
+#include <hyperparallel/pipeline/refused_schedule.hpp>
 #include <hyperparallel/pipeline/transport.hpp>
 #include <hyperparallel/report/table.hpp>
-#include <hyperparallel/support/refusal_words.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -36,30 +35,7 @@ inline std::string to_text(const transport& t) {
 /// The sentence of a refusal; "ok" of none. `schedule`, `n` and `over` say what was asked for, where that is known.
 inline std::string to_text(const pipeline_status& s, const std::string& schedule = "", const pipeline_shape& n = {},
                            const std::optional<transport>& over = {}) {
-  if (s.ok()) return "ok";
-  std::string circle;
-  for (const waiting_action& w : s.cycle)
-    circle += fmt::format("{}rank {} stands at {} and waits for {}", circle.empty() ? "" : ", ", w.rank,
-                          to_text(w.action), to_text(w.needs));
-  const std::string ranks = std::to_string(n.ranks),
-                    stages = std::to_string(static_cast<long long>(n.ranks) * n.chunks);
-  const std::string chunks = std::to_string(n.chunks), micro_batches = std::to_string(n.micro_batches);
-  const std::string needed = std::to_string(s.needed);
-  const std::string rank = s.rank < 0 ? "" : std::to_string(s.rank);
-  const bool has_action = s.rank >= 0 || s.code == pipeline_code::action_is_missing;
-  const std::string action = has_action ? to_text(s.action) : "";
-  const std::string under = over ? to_text(*over) : "";
-  const slot_text slots[] = {{"type 2", schedule.c_str()},
-                             {"ranks", ranks.c_str()},
-                             {"stages", stages.c_str()},
-                             {"chunks", chunks.c_str()},
-                             {"micro_batches", micro_batches.c_str()},
-                             {"needed", needed.c_str()},
-                             {"on_rank", rank.c_str()},
-                             {"action", action.c_str()},
-                             {"circle", circle.c_str()},
-                             {"under", under.c_str()}};
-  return sentence_of((std::string("pipeline_code::") + name_of(s.code)).c_str(), slots).text;
+  return text_of_refusal(s, schedule, n, over ? to_text(*over) : "");
 }
 
 /// "12.5 %" of `part` in `whole`.

@@ -150,7 +150,8 @@ inline std::string whole_text(const sharded_program& p) {
                        states                            ? "states of "
                        : w.stage == rule_stage::gradient ? "gradient of "
                                                          : "",
-                       p.graph.name_of_tensor(w.parameter), states ? "are" : "is", p.mesh.label[w.axis].text,
+                       p.graph.name_of_tensor(w.parameter), states ? "are" : "is",
+                       named_mesh_of_part(p, part_of_value(p, p.home[w.parameter])).label[w.axis].text,
                        to_text(report::byte_count{bytes_of_whole(p, w)}));
   }
   return out;

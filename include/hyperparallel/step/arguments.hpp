@@ -39,10 +39,19 @@ struct step_stages_status {
 
 /// The pipeline of a step, which pipelined_step.hpp fills in; without functions there is none.
 struct step_pipeline {
-  int ranks = 1;                    ///< groups, each with the strategy's mesh
-  static_vector<int, 64> layers{};  ///< of each stage; none: as many for each, but for one
+  int ranks = 1;    ///< groups, each with the strategy's mesh, or with that of its own strategy
+  int devices = 0;  ///< of groups with strategies of their own, together
+  growing_array<strategy_value> (*strategies)() = nullptr;  ///< of the groups; none: all have the step's
+  static_vector<int, 64> layers{};                          ///< of each stage; none: as many for each, but for one
   sharded_program (*partition)(const graph&, const strategy_value&, const step_pipeline&,
                                step_stages_status&) = nullptr;
+  /// The strategy of a group that has its own; of any other, as of -1, that of the step.
+  constexpr strategy_value strategy_of(int group, const strategy_value& all) const {
+    return group < 0 || strategies == nullptr ? all : strategies()[group];
+  }
+  constexpr int devices_with(const strategy_value& all) const {
+    return devices > 0 ? devices : position_count(all.mesh.shape) * ranks;
+  }
   step_account (*account)(const sharded_program&, const program_moves&, const device_value&) = nullptr;
 };
 

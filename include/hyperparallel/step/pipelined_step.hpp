@@ -7,7 +7,8 @@
 //   static_assert(step::verified && step::clock.makespan < …);
 //   hp::world<step> world;                  // feeds, losses and checkpoints as those of any step
 //
-// The strategy is that of one stage, its mesh stands once for each group of ranks. The account takes memory from the group
+// The strategy is that of one stage, its mesh stands once for each group of ranks; `strategies_of_groups` gives each group
+// its own, on a mesh of its own size, and then the step's strategy is that of the first group. The account takes memory from the group
 // with the highest peak, work and traffic from the one with the most matrix operations, and times from the clock of the
 // whole pipeline, so `exposed` has the bubbles. Errors: one line with the code of the schedule, the cut or the rows, and
 // both sizes.
@@ -25,6 +26,7 @@ constexpr sharded_program partition_pipelined(const graph& g, const strategy_val
                                               step_stages_status& status) {
   pipeline_value pipeline{.schedule = &schedule_value<Schedule>, .ranks = Ranks, .chunks = Chunks};
   for (const int layers : how.layers) pipeline.layers.push(layers);
+  if (how.strategies != nullptr) pipeline.strategy = how.strategies();
   if (g.status.code != graph_code::ok) return partition(g, s);  // which says so
   pipelined_program p = partition(g, s, pipeline);
   status = {p.schedule.code, p.cut.code, p.rows.code, 0, 0};
@@ -50,6 +52,20 @@ struct pipelined {
     s.pipeline.ranks = Ranks >= 1 ? Ranks : 1;
     s.pipeline.partition = &detail::partition_pipelined<Schedule, Ranks, chunks>;
     s.pipeline.account = &account_of_parts;
+  }
+};
+/// A strategy for each group of ranks, in their order.
+template <class... Strategies>
+struct strategies_of_groups {
+  using sets = setting<"strategies of groups">;
+  static constexpr growing_array<strategy_value> listed() {
+    growing_array<strategy_value> all;
+    (static_cast<void>(all.push(Strategies::value)), ...);
+    return all;
+  }
+  static constexpr void apply(step_settings& s) {
+    s.pipeline.strategies = &listed;
+    s.pipeline.devices = (position_count(Strategies::value.mesh.shape) + ...);
   }
 };
 /// So many layers a stage.

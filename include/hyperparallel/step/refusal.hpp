@@ -308,6 +308,9 @@ struct invalid_strategy {
   using type = diag::strategy_is_not_valid<Code, extent<why.extent>, extent<why.other>>;
 };
 template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::strategies_for_other_groups>
+    : invalid_strategy<Evaluated, strategy_code::strategies_for_other_groups> {};
+template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::ranks_do_not_factor>
     : invalid_strategy<Evaluated, strategy_code::ranks_do_not_factor> {};
 template <class Evaluated>

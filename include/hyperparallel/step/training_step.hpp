@@ -226,7 +226,7 @@ struct evaluated_step {
     step_evaluation e;
     const sharded_program p = program_of_step(g, settings, e.stages);
     if (!e.stages.ok()) return e;
-    e.refusal = refusal_of(p, Strategy::value);
+    e.refusal = refusal_of(p, settings.pipeline.strategy_of(p.status.part, Strategy::value));
     if (e.refusal.kind != refusal_kind::nothing || !hardware::status.ok()) return e;
     e.laws = laws_of(p);
     const program_moves moves = kinds_of_moves(p, interconnect_of(Hardware::topology));
@@ -262,7 +262,7 @@ struct evaluated_step {
   }
   /// A plan with a budget of memory is made at the start of a world.
   static constexpr bool asks_plan() { return result.plan.may_be_constant() && result.offload.budget == 0; }
-  using hardware = hardware_verdict<Hardware, position_count(Strategy::value.mesh.shape) * settings().pipeline.ranks>;
+  using hardware = hardware_verdict<Hardware, settings().pipeline.devices_with(Strategy::value)>;
   static constexpr bool refused() {
     return result.refusal.kind != refusal_kind::nothing || !result.stages.ok() || !hardware::status.ok();
   }

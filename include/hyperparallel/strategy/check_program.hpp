@@ -4,8 +4,7 @@
 //
 // The checker knows nothing of strategies: it asks what each device would find. O(steps · operands + values).
 
-#include <hyperparallel/redistribution/move_plan.hpp>
-#include <hyperparallel/strategy/sharded_program.hpp>
+#include <hyperparallel/strategy/hand_over.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -25,7 +24,7 @@ enum class program_code : unsigned char {
   storage_holds_another_size,
   phases_are_out_of_order,
   next_value_is_not_at_home,
-  value_is_in_another_part,  ///< a compute step touches it, or a hand-over changes its layout
+  value_is_in_another_part,  ///< a compute step touches it
 };
 
 constexpr const char* name_of(program_code c) {
@@ -74,13 +73,13 @@ constexpr bool is_cut_as_placed(const sharded_program& p, const program_compute&
       if (!c.placement.shards(a, l)) continue;
       if (c.placement.turned[a] == l && o.rotation > 0) return false;
       const cut& one = v.layout.cut[k];
-      if (k >= v.layout.cut_count || one.dim != d || one.axis != a || one.size != p.mesh.shape.size[a]) return false;
+      if (k >= v.layout.cut_count || one.dim != d || one.axis != a || one.size != v.layout.mesh.size[a]) return false;
       pieces *= one.size;
       ++k;
     }
     if (o.loop[l].extent != s.extent[d] || (s.extent[d] % pieces != 0 && !is_padded(v.layout, d))) return false;
   }
-  return k == v.layout.cut_count && v.layout.mesh == p.mesh.shape;
+  return k == v.layout.cut_count && v.layout.mesh == mesh_of_part(p, part_of_value(p, value));
 }
 
 /// Whether the value holds, on every device, the box of its dims' loops.
@@ -88,11 +87,12 @@ constexpr bool lies_as_placed(const sharded_program& p, const program_compute& c
   if (is_cut_as_placed(p, c, t, value)) return true;
   const graph_operator& o = p.graph.op.item[c.op];
   const shape& s = p.graph.tensor.item[p.value.item[value].tensor].shape;
-  for (int position = 0; position < position_count(p.mesh.shape); ++position) {
+  const mesh_shape& m = mesh_of_part(p, part_of_value(p, value));
+  for (int position = 0; position < position_count(m); ++position) {
     const box held = box_of(p, value, position);
-    const coordinate at = coordinates_of(p.mesh.shape, position);
+    const coordinate at = coordinates_of(m, position);
     for (int d = 0; d < s.rank; ++d)
-      if (!(held.dim[d] == loop_interval(o, c.placement, p.mesh.shape, at, t.term[d]))) return false;
+      if (!(held.dim[d] == loop_interval(o, c.placement, m, at, t.term[d]))) return false;
   }
   return true;
 }
@@ -202,11 +202,11 @@ constexpr program_status check_program_here(const sharded_program& p) {
         return {program_code::cache_operator_changes_the_layout, i, m.target};
       if (from.tensor != to.tensor && !is_next_value(p, from.tensor, to.tensor))
         return {program_code::move_changes_the_tensor, i, m.target};
-      if (is_hand_over(p, m) && !(from.layout == to.layout))
-        return {program_code::value_is_in_another_part, i, m.target};
       const shape& whole = p.graph.tensor.item[to.tensor].shape;
       const bool turns = !(from.rotation == to.rotation);
-      if (turns ? !(from.layout == to.layout) : plan_move(from.layout, to.layout, whole).code != move_code::ok)
+      if (is_hand_over(p, m) ? turns || (!is_by_position(p, m) && plan_of_hand_over(p, m).code != move_code::ok)
+          : turns            ? !(from.layout == to.layout)
+                             : plan_move(from.layout, to.layout, whole).code != move_code::ok)
         return {program_code::move_has_no_plan, i, m.target};
       write(m.target);
       continue;

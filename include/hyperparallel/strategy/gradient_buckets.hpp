@@ -27,8 +27,9 @@ constexpr unsigned reduced_gradient_axes(const sharded_program& p, const program
 
 }  // namespace detail
 
-/// Puts reductions of gradients into buckets of `bytes` (of what one device reduces); how many there are.
-constexpr int bucket_gradients(sharded_program& p, extent_t bytes) {
+/// Puts reductions of gradients into buckets of `bytes(part)` (of what one device reduces); how many there are.
+template <class Bytes>
+constexpr int bucket_gradients(sharded_program& p, const Bytes& bytes) {
   growing_array<int> open;  // moves
   unsigned axes = 0;
   extent_t held = 0;
@@ -59,7 +60,7 @@ constexpr int bucket_gradients(sharded_program& p, extent_t bytes) {
     stage = s.stage;
     open.push(s.index);
     held += local_bytes(p, p.move.item[s.index].source);
-    if (held >= bytes) close();
+    if (held >= bytes(part_of_step(p, s))) close();
   }
   close();
   return p.buckets;

@@ -3,7 +3,8 @@
 // The distinct moves of a program: a layer's moves recur in the next layer, and each is planned only once.
 //
 // Two moves are of one kind where layouts, shapes, bytes of an element, travelled places and parts agree. A move between
-// rotations of one layout pulls the whole block of another device, a hand-over that of the same position of another part. Any other is the candidate that is fastest on the
+// rotations of one layout pulls the whole block of another device, a hand-over between equal layouts that of the same
+// position of another part; between other layouts it is a relocation by fewest bytes. Any other is the candidate that is fastest on the
 // links (redistribution/fastest_moves.hpp); without links it is the plan of fewest bytes, but for the sum of one number,
 // which that plan collects on one device: every device fetches all terms, so that all devices do the same. Laws: the
 // kinds are what each move's own plan would be; without links and for more than one number, received elements are those of
@@ -12,7 +13,7 @@
 #include <hyperparallel/redistribution/candidate_parts.hpp>
 #include <hyperparallel/redistribution/fastest_moves.hpp>
 #include <hyperparallel/redistribution/move_rows.hpp>
-#include <hyperparallel/strategy/sharded_program.hpp>
+#include <hyperparallel/strategy/hand_over.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -30,7 +31,8 @@ struct move_facts {
   unsigned axes = 0;         ///< bit a: along mesh axis a something is received
   extent_t received = 0;     ///< by the device that receives most; of several steps, by that of each
   unsigned fingerprint = 0;  ///< of what the kind compares
-  bool hand_over = false;    ///< whole blocks of the same position of another part
+  bool hand_over = false;    ///< from another part
+  bool by_position = false;  ///< whole blocks of the same position there
 };
 struct move_kind : move_facts {
   growing_array<staged_block> staged;  ///< what lies between the steps, of one device
@@ -38,9 +40,10 @@ struct move_kind : move_facts {
 
 struct program_moves {
   growing_array<move_kind> kind;
-  growing_array<int> of;          ///< kind of each move
-  interconnect links{};           ///< that candidates are chosen on
-  growing_array<move_load> load;  ///< of each kind on these links, where they are priced; of rotations nothing
+  growing_array<int> of;  ///< kind of each move
+  interconnect links{};   ///< that candidates are chosen on
+  growing_array<move_load>
+      load;  ///< of each kind on these links, where they are priced; not of rotations and hand-overs
 
   /// Blocks that moves before `move` stage; what move m stages are places storages + staged_before(m) and following.
   constexpr int staged_before(int move) const { return first_staged[move]; }
@@ -89,6 +92,7 @@ constexpr move_kind key_of_move(const sharded_program& p, int move) {
   move_kind k;
   k.example = move;
   k.hand_over = is_hand_over(p, p.move.item[move]);
+  k.by_position = k.hand_over && is_by_position(p, p.move.item[move]);
   if (!(from.rotation == to.rotation)) {
     k.travel_axis = to.rotation.axis >= 0 ? to.rotation.axis : from.rotation.axis;
     const int n = to.layout.mesh.size[k.travel_axis];
@@ -154,7 +158,7 @@ constexpr void take_candidate(const layout_value& source, const layout_value& ta
   k.staged_bytes = rows.staged_bytes;
 }
 
-/// Returns what the kind takes over the links of `fastest`, where it is given; of a rotation nothing.
+/// Returns what the kind takes over the links of `fastest`, where it is given; of rotations and hand-overs nothing.
 constexpr move_load plan_kind_of_move(const sharded_program& p, move_kind& k, fastest_moves* fastest,
                                       bool counts_received = true) {
   const program_value &from = p.value.item[p.move.item[k.example].source],
@@ -166,10 +170,23 @@ constexpr move_load plan_kind_of_move(const sharded_program& p, move_kind& k, fa
     k.received = k.travel > 0 ? local_elements(p, p.move.item[k.example].target) : 0;
     return {};
   }
-  if (k.hand_over) {
+  if (k.by_position) {
     k.plan = plan_kind::collective_permute;
     k.steps = 1;
     k.received = local_elements(p, p.move.item[k.example].target);
+    return {};
+  }
+  if (k.hand_over) {
+    const move_plan plan = plan_of_hand_over(p, p.move.item[k.example]);
+    k.code = plan.code;
+    k.plan = plan.kind;
+    k.steps = plan.step_count;
+    const int receivers = plan.step_count > 0 ? position_count(to.layout.mesh) : 0;
+    for (int r = 0; r < receivers; ++r) {
+      extent_t received = 0;
+      visit_taken(plan, r, [&](int, extent_t elements) { received += elements; });
+      k.received = larger(k.received, received);
+    }
     return {};
   }
   const graph_tensor& tensor = p.graph.tensor.item[from.tensor];

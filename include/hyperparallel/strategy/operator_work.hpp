@@ -57,7 +57,7 @@ constexpr operator_work work_of(const sharded_program& p, const program_compute&
   const operator_value& value = p.graph.value_of(o);
   operator_work w;
   w.unit = value.unit;
-  w.flops = flops_of(p.graph, o, c.placement, p.mesh.shape);
+  w.flops = flops_of(p.graph, o, c.placement, p.value.item[c.result[0]].layout.mesh);
   for (int r = 0; r < o.result_count; ++r) w.bytes_written += local_bytes(p, c.result[r]);
   for (int i = 0; i < o.operand_count; ++i) {
     const extent_t all = local_bytes(p, c.operand[i]);

@@ -49,23 +49,25 @@ class partitioner : program_writer {
       program_.status.code = strategy_code::graph_is_refused;
       return static_cast<sharded_program&&>(program_);
     }
-    if (layouts_.status().code != strategy_code::ok) {
-      program_.status = layouts_.status();
+    if (status().code != strategy_code::ok) {
+      program_.status = status();
       return static_cast<sharded_program&&>(program_);
     }
-    if (stages_ != nullptr && stages_->cut.of_op.size != program_.graph.op.size) {
+    if (!takes_stages()) {
       program_.status.code = strategy_code::stages_are_refused;
       return static_cast<sharded_program&&>(program_);
     }
     find_complete_gradients();
     const int operators = program_.graph.op.size;  // what the walk adds is not walked
     graph_phase phase = graph_phase::forward;
-    for (int o = 0; o < operators && closed_ && layouts_.status().code == strategy_code::ok; ++o) {
+    for (int o = 0; o < operators && closed_ && status().code == strategy_code::ok; ++o) {
       const graph_operator& op = program_.graph.op[o];
       const bool enters = op.segment >= 0 && (o == 0 || program_.graph.op[o - 1].segment != op.segment ||
                                               program_.graph.op[o - 1].phase != op.phase);
       if (op.phase != phase && phase == graph_phase::forward)
-        book_.enter_backward(!strategy_.reshard_after_forward, strategy_.keep_moved);
+        book_.enter_backward([&](int part, bool parameter) {
+          return parameter ? !strategy_of(part).reshard_after_forward : strategy_of(part).keep_moved;
+        });
       phase = phase_ = op.phase;
       segment_ = -1;
       if (enters && phase_ <= graph_phase::backward) enter_segment(o);
@@ -77,10 +79,8 @@ class partitioner : program_writer {
            program_.graph.op[o + 1].phase != phase_))
         leave_segment();
     }
-    if (closed_ && layouts_.status().code == strategy_code::ok) layouts_.check_use();
-    program_.status = layouts_.status();
-    program_.whole = layouts_.whole();
-    bucket_gradients(program_, strategy_.bucket_bytes);
+    finish_layouts(closed_);
+    bucket_gradients(program_, [&](int part) { return strategy_of(part).bucket_bytes; });
     return static_cast<sharded_program&&>(program_);
   }
 
@@ -106,7 +106,7 @@ class partitioner : program_writer {
   constexpr operator_placement placement(int o) {
     const graph_operator& op = program_.graph.op[o];
     if (op.forward >= 0) return placement_[o] = placement_[op.forward];
-    return placement_[o] = layouts_.place(program_.graph, o);
+    return placement_[o] = layouts().place(program_.graph, o);
   }
 
   /// Emits the operator under a placement.
@@ -146,7 +146,7 @@ class partitioner : program_writer {
     const auto [queries, keys] = ring_loops_of(program_.graph, op);
     operator_placement p = placement(o);
     if (p.loop[ring_] != queries) {
-      layouts_.fail({strategy_code::ring_axis_does_not_shard_the_sequence, -1, ring_, o, -1, op.loop[queries].dim});
+      layouts().fail({strategy_code::ring_axis_does_not_shard_the_sequence, -1, ring_, o, -1, op.loop[queries].dim});
       return;
     }
     p.turned[ring_] = static_cast<signed char>(keys);
@@ -186,9 +186,9 @@ class partitioner : program_writer {
     const graph_tensor& t = program_.graph.tensor[tensor];
     layout_value wanted;
     if (tensor < complete_.size && complete_[tensor]) {
-      if (!strategy_.reduce_at_once) return;
-      wanted = layouts_.refine(program_.graph, t.source, base_[t.source], rule_stage::gradient);
-    } else if (strategy_.pin.size == 0 || !layouts_.pinned(program_.graph, tensor, wanted)) {
+      if (!strategy().reduce_at_once) return;
+      wanted = layouts().refine(program_.graph, t.source, base_[t.source], rule_stage::gradient);
+    } else if (strategy().pin.size == 0 || !layouts().pinned(program_.graph, tensor, wanted)) {
       return;
     }
     if (program_.value[value].layout == wanted) return;
@@ -288,7 +288,7 @@ class partitioner : program_writer {
     unsigned whole = 0;
     for (int d = 0; d < base.rank; ++d)
       if (is_whole(rule, rule.operand[0].term[d])) whole |= 1u << d;
-    layout_value l = layouts_.refine(g, parameter, base, rule_stage::state, ~whole);
+    layout_value l = layouts().refine(g, parameter, base, rule_stage::state, ~whole);
     const layout_value refined = l;
     l.cut_count = 0;
     for (int i = 0; i < refined.cut_count; ++i)

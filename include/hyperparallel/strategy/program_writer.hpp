@@ -4,7 +4,8 @@
 //
 // What no operator makes has a home, laid out as its first reader wants it, parameters refined by the strategy. A next
 // value takes the memory of the home that it replaces, at once where both lie alike, by a move otherwise. Where a program
-// has several parts, what another part has is handed over as it lies there, whole, and moved from there on.
+// has several parts, what another part has is handed over whole: as it lies there, and moved from there on, where the
+// meshes of both are alike; else to where it is wanted.
 // Laws: those of sharded_program.hpp; `ensure` twice gives one value.
 
 #include <hyperparallel/graph/stage_cut.hpp>
@@ -28,26 +29,28 @@ constexpr graph copy_with_room(const graph& g) {
 
 }  // namespace detail
 
-/// The stages of a pipeline and the part that runs each; every part has a mesh as the strategy says.
+/// The stages of a pipeline and the part that runs each.
 struct program_stages {
   stage_cut cut;  ///< of the graph
   growing_array<int> part_of_stage;
   int parts = 1;
+  growing_array<strategy_value>
+      strategy;  ///< of each part, with a mesh of its own; none: all have the one that is given
 };
 
 class program_writer {
  public:
   constexpr program_writer(graph&& g, const strategy_value& s, const program_stages* stages = nullptr)
-      : strategy_(s),
-        layouts_(g, strategy_),
-        book_(program_),
-        ring_(axis_index(s.mesh, s.ring_axis.text)),
-        stages_(stages) {
-    if (ring_ < 0 || layouts_.status().code != strategy_code::ok)
+      : strategy_(s), book_(program_), stages_(stages) {
+    if (!has_strategies()) ring_ = axis_index(s.mesh, s.ring_axis.text);
+    const int strategies = has_strategies() ? stages->parts : 1;
+    layouts_.reserve(strategies);
+    for (int k = 0; k < strategies; ++k) layouts_.push({g, strategy_of(k)});
+    if (ring_ < 0 || status().code != strategy_code::ok)
       program_.graph = static_cast<graph&&>(g);
     else
       program_.graph = rotate_attention(g, mesh().size[ring_]);
-    program_.mesh = s.mesh;
+    program_.mesh = strategy_of(0).mesh;
     program_.strategy = s.name;
     const int tensors = program_.graph.tensor.size, operators = program_.graph.op.size;
     program_.value.reserve(3 * tensors);
@@ -56,12 +59,47 @@ class program_writer {
     program_.step.reserve(3 * operators);
     program_.home.resize(tensors, -1);
     base_.resize(tensors, layout_value{});
-    for (int k = 0; stages != nullptr && k < stages->parts; ++k)
-      program_.part.push({s.mesh, k * position_count(s.mesh.shape)});
+    for (int k = 0, first = 0; stages != nullptr && k < stages->parts; ++k) {
+      const strategy_value& own = strategy_of(k);
+      program_.part.push({own.mesh, first, has_strategies() ? own.name : short_text{}});
+      first += position_count(own.mesh.shape);
+    }
   }
 
  protected:
-  constexpr const mesh_shape& mesh() const { return strategy_.mesh.shape; }
+  constexpr bool has_strategies() const { return stages_ != nullptr && !stages_->strategy.empty(); }
+  constexpr const strategy_value& strategy_of(int part) const {
+    return has_strategies() ? stages_->strategy.item[part] : strategy_;
+  }
+  /// Of the part that was entered last, as the following.
+  constexpr const strategy_value& strategy() const { return strategy_of(book_.part()); }
+  constexpr strategy_layouts& layouts() { return layouts_.item[has_strategies() ? book_.part() : 0]; }
+  constexpr const mesh_shape& mesh() const { return strategy().mesh.shape; }
+  /// The first strategy's that is refused.
+  constexpr strategy_status status() const {
+    for (int k = 0; k < layouts_.size; ++k)
+      if (layouts_.item[k].status().code != strategy_code::ok) {
+        strategy_status s = layouts_.item[k].status();
+        if (has_strategies()) s.part = k;
+        return s;
+      }
+    return {};
+  }
+
+  /// Whether stages, if there are any, are of this graph, and no attention travels a ring.
+  constexpr bool takes_stages() const {
+    for (int k = 0; has_strategies() && k < stages_->parts; ++k)
+      if (axis_index(strategy_of(k).mesh, strategy_of(k).ring_axis.text) >= 0) return false;
+    return stages_ == nullptr || stages_->cut.of_op.size == program_.graph.op.size;
+  }
+  /// When everything is placed, if the walk came to its end.
+  constexpr void finish_layouts(bool checks_use) {
+    for (strategy_layouts& l : layouts_) {
+      if (checks_use && status().code == strategy_code::ok) l.check_use();
+      for (const whole_tensor& w : l.whole()) program_.whole.push(w);
+    }
+    program_.status = status();
+  }
 
   constexpr layout_value replicated_of(int rank) const {
     layout_value l;
@@ -88,8 +126,8 @@ class program_writer {
     if (first >= 0 && (!again || second_stage_of(tensor) >= 0)) return first;
     layout_value lives = wanted;
     if (!again) base_[tensor] = wanted;
-    if (parameter && !layouts_.pinned(program_.graph, tensor, lives))
-      lives = layouts_.refine(program_.graph, tensor, wanted, rule_stage::parameter);
+    if (parameter && !layouts().pinned(program_.graph, tensor, lives))
+      lives = layouts().refine(program_.graph, tensor, wanted, rule_stage::parameter);
     const int here = book_.add(tensor, lives, {}, -1, true);
     if (!again) return program_.home[tensor] = here;
     program_.second_home.resize(program_.home.size, -1);
@@ -111,7 +149,7 @@ class program_writer {
     } else {
       if (program_.graph.tensor[tensor].producer < 0) home(tensor, wanted);
       from = book_.source(tensor, wanted);
-      if (from < 0 && stages_ != nullptr) from = hand_over(tensor);
+      if (from < 0 && stages_ != nullptr) from = hand_over(tensor, wanted);
       if (from < 0) from = book_.find(tensor, wanted, turned_by(mesh().size[ring_] - 1));
       if (program_.value[from].layout == wanted && program_.value[from].rotation == rotation) return from;
     }
@@ -120,7 +158,7 @@ class program_writer {
     return v;
   }
   /// The tensor's value in this part, pulled from the part that has it; -1: none has. Terms are reduced where they are.
-  constexpr int hand_over(int tensor) {
+  constexpr int hand_over(int tensor, const layout_value& wanted) {
     const int stage = stage_, from = book_.part_that_has(tensor);
     if (from < 0) return -1;
     if (const int producer = program_.graph.tensor[tensor].producer;
@@ -133,7 +171,7 @@ class program_writer {
     for (int a = 0; a < mesh().axis_count; ++a) whole.partial[a] = reduce_op::none;
     v = ensure(tensor, whole);
     enter_stage(stage);
-    const int here = book_.add(tensor, whole);
+    const int here = book_.add(tensor, whole.mesh == mesh() ? whole : wanted);
     step(true, program_.move.push({v, here, -1}));
     return here;
   }
@@ -183,12 +221,12 @@ class program_writer {
     const int back = book_.add(tensor, program_.value[home].layout, {}, program_.value[home].storage);
     step(true, program_.move.push({value, back, -1}));
   }
-  /// Handed over as it lies, and moved from there to where the part keeps it.
+  /// Handed over, as it lies where the meshes are alike, and moved from there to where the part keeps it.
   constexpr void bring_to_second_home(int tensor, int value, int stage) {
     const int entered = stage_, home = program_.second_home[replaced_tensor(tensor)];
     const layout_value updated = program_.value[value].layout;
     enter_stage(stage);
-    if (updated == program_.value[home].layout) {
+    if (updated == program_.value[home].layout || !(updated.mesh == mesh())) {
       bring_to(tensor, value, home);
     } else {
       const int here = book_.add(tensor, updated);
@@ -200,9 +238,9 @@ class program_writer {
 
   strategy_value strategy_;
   sharded_program program_;
-  strategy_layouts layouts_;
+  growing_array<strategy_layouts> layouts_;  ///< of each part, or one for all
   version_book book_;
-  int ring_;                          ///< axis, or -1
+  int ring_ = -1;                     ///< axis
   growing_array<layout_value> base_;  ///< of each parameter: what computing wants
   graph_phase phase_ = graph_phase::forward;
   int segment_ = -1;

@@ -14,7 +14,8 @@
 //
 // A program has one part or several: programs on ranks of their own, a mesh of them each, whose storages and steps stand in
 // one list. A step works on the ranks of the part whose storage it writes. A compute step reads its own part alone; a
-// move from a value of another part is a *hand-over*, which its receivers pull. `unrolled`: the steps are those of all
+// move from a value of another part is a *hand-over*, which its receivers pull. Parts may have meshes and strategies of
+// their own; values of a part are laid out on its mesh. `unrolled`: the steps are those of all
 // micro-batches, values of each its own, in an order that interleaves forward and backward (lowering/unrolled_rows.hpp);
 // then the inputs of micro-batch m are the values home + m. Where stages are held twice, on two parts, parameters and states
 // have a second home, which is set, cleared and updated like the first.
@@ -57,6 +58,7 @@ struct program_storage {
 struct program_part {
   mesh_value mesh{};
   int first_rank = 0;
+  short_text strategy{};  ///< its name, where it is of its own
 };
 
 struct program_compute {
@@ -94,7 +96,7 @@ struct whole_tensor {
 
 struct sharded_program {
   hyperparallel::graph graph;  ///< with what the partitioner added
-  mesh_value mesh{};
+  mesh_value mesh{};           ///< of the first part
   growing_array<program_value> value;
   growing_array<program_storage> storage;
   growing_array<program_compute> compute;
@@ -111,8 +113,11 @@ struct sharded_program {
 };
 
 constexpr int parts_of(const sharded_program& p) { return p.part.empty() ? 1 : p.part.size; }
+constexpr const mesh_value& named_mesh_of_part(const sharded_program& p, int part) {
+  return p.part.empty() ? p.mesh : p.part.item[part].mesh;
+}
 constexpr const mesh_shape& mesh_of_part(const sharded_program& p, int part) {
-  return p.part.empty() ? p.mesh.shape : p.part.item[part].mesh.shape;
+  return named_mesh_of_part(p, part).shape;
 }
 constexpr int first_rank_of(const sharded_program& p, int part) {
   return p.part.empty() ? 0 : p.part.item[part].first_rank;

@@ -15,7 +15,9 @@ namespace hyperparallel { inline namespace v0_2 {
 /// Rules of one graph and strategy, with names looked up once.
 class strategy_layouts {
  public:
-  constexpr strategy_layouts(const graph& g, const strategy_value& s) : strategy_(s), status_(s.refused) {
+  constexpr strategy_layouts() = default;
+  /// The strategy has to outlive it.
+  constexpr strategy_layouts(const graph& g, const strategy_value& s) : strategy_(&s), status_(s.refused) {
     if (s.mesh.shape.axis_count < 1) fail({strategy_code::mesh_is_not_valid});
     for (int a = 0; a < s.mesh.shape.axis_count; ++a)
       if (s.mesh.shape.size[a] < 1) fail({strategy_code::mesh_is_not_valid, -1, a, -1, -1, -1, s.mesh.shape.size[a]});
@@ -36,16 +38,16 @@ class strategy_layouts {
   /// rules. O(rules · loops).
   constexpr operator_placement place(const graph& g, int op) {
     const graph_operator& o = g.op[op];
-    const mesh_shape& m = strategy_.mesh.shape;
+    const mesh_shape& m = strategy_->mesh.shape;
     operator_placement p;
     const factor_rule& rule = g.rule_of(o);
     const int travels = o.rotation >= 0 ? ring_loops_of(g, o).keys : -1;
     strategy_status passed[max_axes];  // of each axis: the first dim that a rule passed over
-    for (int r = 0; r < strategy_.rule.size; ++r) {
+    for (int r = 0; r < strategy_->rule.size; ++r) {
       const int a = axis_[r];
       if (a < 0 || dim_[r] == no_dim || m.size[a] == 1 || p.loop[a] >= 0) continue;
-      if (strategy_.rule.item[r].stage != rule_stage::compute) continue;
-      if (!everywhere_[r] && !name_matches(strategy_.rule.item[r].where.text, g.name_of_op(op))) continue;
+      if (strategy_->rule.item[r].stage != rule_stage::compute) continue;
+      if (!everywhere_[r] && !name_matches(strategy_->rule.item[r].where.text, g.name_of_op(op))) continue;
       for (int l = 0; l < o.loop_count; ++l) {
         if (l == travels || is_whole(rule, l) || !speaks_of(g, o, rule, l, dim_[r])) continue;
         const extent_t pieces = pieces_of_loop(p, m, l) * m.size[a];
@@ -67,10 +69,10 @@ class strategy_layouts {
   constexpr layout_value refine(const graph& g, int parameter, const layout_value& base, rule_stage stage,
                                 unsigned may_cut = ~0u) {
     const graph_tensor& t = g.tensor[parameter];
-    const mesh_shape& m = strategy_.mesh.shape;
+    const mesh_shape& m = strategy_->mesh.shape;
     layout_value l = base;
-    for (int r = 0; r < strategy_.rule.size; ++r) {
-      const strategy_rule& rule = strategy_.rule.item[r];
+    for (int r = 0; r < strategy_->rule.size; ++r) {
+      const strategy_rule& rule = strategy_->rule.item[r];
       const int a = axis_[r];
       if (rule.stage != stage || a < 0 || m.size[a] == 1) continue;
       if (!everywhere_[r] && !name_matches(rule.where.text, g.name_of_tensor(parameter))) continue;
@@ -101,8 +103,8 @@ class strategy_layouts {
 
   /// The layout that a pin gives the tensor, if any does.
   constexpr bool pinned(const graph& g, int tensor, layout_value& l) {
-    for (int i = strategy_.pin.size - 1; i >= 0; --i) {
-      const strategy_pin& pin = strategy_.pin.item[i];
+    for (int i = strategy_->pin.size - 1; i >= 0; --i) {
+      const strategy_pin& pin = strategy_->pin.item[i];
       if (!name_matches(pin.pattern.text, g.name_of_tensor(tensor))) continue;
       pin_used_[i] = true;
       const graph_tensor& t = g.tensor[tensor];
@@ -111,11 +113,11 @@ class strategy_layouts {
         return false;
       }
       l = {};
-      l.mesh = strategy_.mesh.shape;
+      l.mesh = strategy_->mesh.shape;
       l.rank = pin.rank;
       for (int d = 0; d < pin.rank; ++d) {
         if (pin.axis[d].text[0] == '\0') continue;
-        const int a = axis_index(strategy_.mesh, pin.axis[d].text);
+        const int a = axis_index(strategy_->mesh, pin.axis[d].text);
         if (a < 0) {
           fail({strategy_code::axis_is_not_in_the_mesh, i, -1, -1, tensor});
           return false;
@@ -136,11 +138,11 @@ class strategy_layouts {
 
   /// Fails with the first rule or pin that decided nothing. Domain: after everything has been placed.
   constexpr void check_use() {
-    for (int r = 0; r < strategy_.rule.size; ++r)
-      if (!used_[r] && !strategy_.rule.item[r].optional && !strategy_.rule.item[r].if_present && axis_[r] >= 0 &&
-          strategy_.mesh.shape.size[axis_[r]] > 1)
+    for (int r = 0; r < strategy_->rule.size; ++r)
+      if (!used_[r] && !strategy_->rule.item[r].optional && !strategy_->rule.item[r].if_present && axis_[r] >= 0 &&
+          strategy_->mesh.shape.size[axis_[r]] > 1)
         fail({strategy_code::rule_matches_nothing, r, axis_[r]});
-    for (int i = 0; i < strategy_.pin.size; ++i)
+    for (int i = 0; i < strategy_->pin.size; ++i)
       if (!pin_used_[i]) fail({strategy_code::pattern_matches_nothing, i});
   }
 
@@ -162,7 +164,7 @@ class strategy_layouts {
   /// A rule whose dim does not divide passes it over, or fails. An `if_present` rule that stands in for those passed over,
   /// as groups of queries do for heads, fails with the first of their dims.
   constexpr void refuse_dim(strategy_status why, strategy_status& passed) {
-    const strategy_rule& rule = strategy_.rule.item[why.rule];
+    const strategy_rule& rule = strategy_->rule.item[why.rule];
     if (rule.optional) {
       if (passed.code == strategy_code::ok) passed = why;
       return;
@@ -221,7 +223,7 @@ class strategy_layouts {
     whole_.push(w);
   }
 
-  const strategy_value& strategy_;
+  const strategy_value* strategy_ = nullptr;
   growing_array<whole_tensor> whole_;
   int axis_[max_strategy_rules] = {};
   int dim_[max_strategy_rules] = {};
@@ -229,7 +231,7 @@ class strategy_layouts {
   bool everywhere_[max_strategy_rules] = {};
   bool used_[max_strategy_rules] = {};
   bool pin_used_[max_strategy_pins] = {};
-  strategy_status status_;  ///< the first mistake
+  strategy_status status_{};  ///< the first mistake
 };
 
 }}  // namespace hyperparallel::v0_2

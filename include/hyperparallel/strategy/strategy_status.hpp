@@ -21,6 +21,7 @@ enum class strategy_code : unsigned char {
   too_many_rules,       ///< `extent` rules or pins, a strategy holds `pieces`
   pin_names_an_axis_twice,
   stages_are_refused,  ///< of a pipeline: their cut is of another graph, or of one whose attention travels a ring
+  strategies_for_other_groups,  ///< of a pipeline: `extent` strategies for `pieces` groups of ranks
 };
 
 constexpr const char* name_of(strategy_code c) {
@@ -37,7 +38,8 @@ constexpr const char* name_of(strategy_code c) {
                                    "mesh_is_not_valid",
                                    "too_many_rules",
                                    "pin_names_an_axis_twice",
-                                   "stages_are_refused"};
+                                   "stages_are_refused",
+                                   "strategies_for_other_groups"};
   return names[static_cast<int>(c)];
 }
 
@@ -51,6 +53,7 @@ struct strategy_status {
   int dim = -1;     ///< named dim of the graph
   extent_t extent = 0;
   extent_t pieces = 0;
+  int part = -1;  ///< of a program whose parts have strategies of their own
   friend constexpr bool operator==(const strategy_status&, const strategy_status&) = default;
 };
 

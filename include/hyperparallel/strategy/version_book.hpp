@@ -92,13 +92,14 @@ class version_book {
   }
 
   /// Between forward and backward one value of each tensor stays in each part: the first whole one, else the first; homes always,
-  /// and what belongs to a parameter where `keep_gathered`, to another tensor where `keep_moved`.
-  constexpr void enter_backward(bool keep_gathered, bool keep_moved) {
+  /// and what `keeps(part, whether it belongs to a parameter)`.
+  template <class Keeps>
+  constexpr void enter_backward(const Keeps& keeps) {
     const int entered = part_;
     for (part_ = 0; part_ < parts_of(program_); ++part_)
       for (int t = 0; t < first_.size; ++t) {
         const bool parameter = program_.graph.tensor[t].kind == graph_tensor_kind::parameter;
-        if (parameter ? keep_gathered : keep_moved) continue;
+        if (keeps(part_, parameter)) continue;
         const int kept = best(t);
         for (int v = first(t); v >= 0; v = next_.item[v])
           if (v != kept && at_hand(v) && !program_.storage.item[program_.value.item[v].storage].home)

@@ -23,14 +23,20 @@ struct grown_execution_table {
 namespace detail {
 
 /// Lists, for each record, the queues that wait for it. `queue_of(word)` is the queue whose record a wait is for,
-/// `reader(word, queue)` the number by which that record lists `queue`. Domain: waits and ends of waits are there.
-/// O(tasks + waits).
-template <class QueueOf, class Reader>
-constexpr void list_readers(grown_execution_table& t, const QueueOf& queue_of, const Reader& reader) {
+/// `visit_readers(word, queue, visit)` calls `visit` for the numbers by which that record lists `queue`. Domain: waits and
+/// ends of waits are there. O(tasks + readers).
+template <class QueueOf, class VisitReaders>
+constexpr void list_readers(grown_execution_table& t, const QueueOf& queue_of, const VisitReaders& visit_readers) {
   growing_array<int> next;  // how often a record is waited for, then where its next reader goes
   next.resize(t.size.tasks, 0);
   const auto awaited = [&](const word_wait& w) { return t.queue_begin.item[queue_of(w.word)] + w.threshold - 1; };
-  for (const word_wait& w : t.wait) ++next.item[awaited(w)];
+  const auto visit = [&](const auto& list) {
+    for (int q = 0, w = 0; q < t.size.queues; ++q)
+      for (int r = t.queue_begin.item[q]; r < t.queue_begin.item[q + 1]; ++r)
+        for (; w < t.record.item[r].wait_end; ++w)
+          visit_readers(t.wait.item[w].word, q, [&](int reader) { list(awaited(t.wait.item[w]), reader); });
+  };
+  visit([&](int record, int) { ++next.item[record]; });
   int readers = 0;
   for (int r = 0; r < t.size.tasks; ++r) {
     const int first = readers;
@@ -38,14 +44,12 @@ constexpr void list_readers(grown_execution_table& t, const QueueOf& queue_of, c
     next.item[r] = first;
   }
   t.reader.resize(readers, 0);
-  for (int q = 0, w = 0; q < t.size.queues; ++q)
-    for (int r = t.queue_begin.item[q]; r < t.queue_begin.item[q + 1]; ++r)
-      for (; w < t.record.item[r].wait_end; ++w)
-        t.reader.item[next.item[awaited(t.wait.item[w])]++] = reader(t.wait.item[w].word, q);
-  t.size.waits = t.size.readers = readers;
+  visit([&](int record, int reader) { t.reader.item[next.item[record]++] = reader; });
+  t.size.waits = t.wait.size;
+  t.size.readers = readers;
 }
 constexpr void list_readers(grown_execution_table& t) {
-  list_readers(t, [](int word) { return word; }, [](int, int queue) { return queue; });
+  list_readers(t, [](int word) { return word; }, [](int, int queue, const auto& visit) { visit(queue); });
 }
 
 }  // namespace detail

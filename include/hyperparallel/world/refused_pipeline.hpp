@@ -5,6 +5,7 @@
 #include <string>
 
 #include <hyperparallel/lowering/pipelined_program.hpp>
+#include <hyperparallel/pipeline/refused_schedule.hpp>
 #include <hyperparallel/world/refused_program.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -73,13 +74,18 @@ inline std::string text_of_refusal(const graph& g, const strategy_value& s, cons
     return name + text_of_refusal(p.rows) + circle;
   }
   if (!p.schedule.ok())
-    return name + name_of(p.schedule.code) +
-           (p.schedule.needed != 0 ? ", " + std::to_string(p.schedule.needed) + " needed" : std::string());
+    return name +
+           text_of_refusal(p.schedule, pipeline.schedule->name, {pipeline.ranks, pipeline.chunks, g.micro_batches});
   if (!p.cut.ok()) return name + text_of_refusal(g, p.cut);
   if (!p.rows.ok()) return name + text_of_refusal(p.rows);
-  return p.program.status.code == strategy_code::stages_are_refused
-             ? name + "attention that travels a ring cannot be cut into stages"
-             : text_of_refusal(p.program, s);
+  const strategy_status& why = p.program.status;
+  if (why.code == strategy_code::stages_are_refused)
+    return name + "attention that travels a ring cannot be cut into stages";
+  if (why.code == strategy_code::strategies_for_other_groups)
+    return name + "strategies are given for " + detail::counted(static_cast<int>(why.extent), "group") +
+           " of ranks, the pipeline has " + std::to_string(why.pieces);
+  if (why.part < 0) return text_of_refusal(p.program, s);
+  return "group " + std::to_string(why.part) + ": " + text_of_refusal(p.program, pipeline.strategy[why.part]);
 }
 
 }}  // namespace hyperparallel::v0_2
