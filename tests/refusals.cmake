@@ -141,8 +141,9 @@ if(TARGET train_text)
   hyperparallel_add_refusal(train_text group_is_refused 1 "group 1: strategy \"tp\" is refused" --groups dp:2,tp:3)
   hyperparallel_add_refusal(train_text ring_in_stages 1 "attention that travels a ring cannot be cut into stages"
                             --strategy ring --stages 2)
-  hyperparallel_add_refusal(train_text budget_of_stages 1 "--hbm-budget is not planned for a pipeline" --stages 2
-                            --hbm-budget 50%)
+  hyperparallel_add_late_refusal(train_text budget_of_stages /dev/null 1
+                                 "budget of 1024 bytes: the budget is too small on part 0, at least " --stages 2
+                                 --hbm-budget 1K)
   hyperparallel_add_number_refusals(train_text "whole number from" --degrees --ranks --steps --seed --threads --batch --seq
                                     --layers --hidden --validation-bytes --save-every --stages --chunks --micro-batches)
   hyperparallel_add_number_refusals(train_text "number from" --rate --tier-bandwidth --at-most)

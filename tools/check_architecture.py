@@ -99,6 +99,7 @@ WITHOUT_HEADER = {
     "world/linked_moves_test.cpp": "holds bytes of a run by link level against the account of the same program",
     "world/same_bits_test.cpp": "holds distributed tensors against models, for every operator of the list",
     "world/plan_run_test.cpp": "runs plans of decoders under their strategies, over planner/ and world/",
+    "lowering/offloaded_pipeline_test.cpp": "holds offloaded_program.hpp of several parts against its laws and proofs",
     "world/pipeline_parity_test.cpp": "holds every schedule against one device, over strategy/, lowering/ and world/",
     "mpi/pipeline_test.cpp": "holds pipelines over processes against threads",
     "world/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and world/",

@@ -50,6 +50,12 @@ void run_any() {
   for (int part = 0; part < hp::parts_of(p); ++part)
     std::printf("part %d: %lld bytes a rank\n", part,
                 static_cast<long long>(run.world().high_water(hp::first_rank_of(p, part))));
+  hp::model_run_options within;
+  within.program.budget = {.bytes = run.world().planned_bytes() * 3 / 4,
+                           .tiers = {{4 * hp::gigabyte, 10 * hp::microsecond}}};
+  hp::model_run<float> less(g, hp::strategy_called("dp", 2).strategy, pipeline, within);
+  assert(less.world().planned_bytes() <= within.program.budget.bytes);
+
   const hp::lowered_program l = hp::lower_training(p, {.topology = hp::on_topology(hp::matrix384::topology)});
   const hp::run_times clock = hp::simulate(l, hp::matrix384::device);
   assert(clock.ok() && clock.exposed < clock.makespan);

@@ -11,7 +11,6 @@
 
 #include <hyperparallel/exec/cores.hpp>
 #include <hyperparallel/lowering/offloaded_program.hpp>
-#include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
 #include "../command_line.hpp"
@@ -32,10 +31,10 @@ inline std::int64_t budget_bytes(std::string_view text, std::int64_t peak) {
 /// What steps take without a budget, measured in two steps of training on made-up inputs, as a rank finds it whose
 /// worker serves other ranks in between.
 template <class T>
-hp::memory_budget measured_budget(const hp::graph& g, const hp::strategy_value& s, hp::model_run_options options,
+hp::memory_budget measured_budget(const hp::sharded_program& p, hp::model_run_options options,
                                   double gigabytes_per_second, std::int64_t& peak) {
   options.program.measured = true;
-  hp::model_run<T> run(g, s, options);
+  hp::model_run<T> run(hp::sharded_program{p}, options);
   for (std::uint64_t step = 0; step < 2; ++step) run.train_step([&](int) { run.set_random_inputs(step); });
   peak = run.world().planned_bytes();
   hp::memory_budget budget;
@@ -65,15 +64,15 @@ inline std::int64_t least_cheap_budget(const hp::sharded_program& p, hp::memory_
   return best;
 }
 
-/// The budget that the options ask for. Throws hp::program_error.
+/// The budget that the options ask for; of a pipeline that of each of its groups. Throws hp::program_error. Domain:
+/// they ask for one.
 template <class T>
-hp::memory_budget budget_of(const train_options& o, const hp::graph& g, const hp::strategy_value& s,
+hp::memory_budget budget_of(const train_options& o, const hp::sharded_program& p,
                             const hp::model_run_options& options) {
-  if (o.hbm_budget.empty()) return {};
   std::int64_t peak = 0;
-  hp::memory_budget budget = measured_budget<T>(g, s, options, o.tier_bandwidth, peak);
+  hp::memory_budget budget = measured_budget<T>(p, options, o.tier_bandwidth, peak);
   if (o.hbm_budget == "auto") {
-    budget.bytes = least_cheap_budget(hp::partition(g, s), budget, peak);
+    budget.bytes = least_cheap_budget(p, budget, peak);
   } else {
     budget.bytes = budget_bytes(o.hbm_budget, peak);
   }
@@ -82,7 +81,7 @@ hp::memory_budget budget_of(const train_options& o, const hp::graph& g, const hp
   return budget;
 }
 
-/// What the plan promises, on one line.
+/// What the plan promises, on one line; of a pipeline the plan of the group whose takes longest.
 template <class World>
 void print_plan(const World& world) {
   const hp::offload_certificate& c = world.offloading();

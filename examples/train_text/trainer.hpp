@@ -117,9 +117,8 @@ class trainer {
   }
   static hp::model_run_options budgeted(const train_options& o, const chosen_strategy& s) {
     hp::model_run_options r = run_options(o);
-    if (s.is_pipeline && !o.hbm_budget.empty())
-      throw std::invalid_argument("--hbm-budget is not planned for a pipeline: its stages stay in their memory");
-    r.program.budget = budget_of<T>(o, training_graph(o, micro_batches_of(o, s)), s.strategy, r);
+    if (!o.hbm_budget.empty())
+      r.program.budget = budget_of<T>(o, program_of(training_graph(o, micro_batches_of(o, s)), s), r);
     return r;
   }
   static void feed(hp::model_run<T>& run, const token_batch& b) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // processes: 3 4
-// Pipelines over processes against the same ones over threads, bit for bit: with messages that MPI may keep, and with one
-// open move of a part and sends that wait for their receives.
+// Pipelines over processes against the same ones over threads, bit for bit: with messages that MPI may keep, with one
+// open move of a part and sends that wait for their receives, and under a budget of memory.
 #include <hyperparallel/mpi/program_world.hpp>
 
 #include <string>
@@ -44,7 +44,8 @@ struct piped_case {
   int strategy_ranks;
 };
 
-void expect_same(const hp::mpi_options& options) {
+/// `percent`: of its memory without a budget, which a rank may take.
+void expect_same(const hp::mpi_options& options, int percent = 100) {
   const hp::graph g = programs::piped_graph(4, 4, "layers.*", hp::f64);
   const std::vector<piped_case> cases{{"GPipe", 4, 1, "tp", 2},
                                       {"1F1B", 2, 1, "dp-tp", 4},
@@ -64,7 +65,14 @@ void expect_same(const hp::mpi_options& options) {
     }
     const hp::strategy_value s = hp::strategy_called(c.strategy, c.strategy_ranks).strategy;
     const hp::mpi_world world(MPI_COMM_WORLD, mpi_worlds::homes_of_eight(), options);
-    hp::model_run<double, hp::mpi_program_world<double>> spread(world, g, s, pipeline);
+    hp::model_run_options within;
+    if (percent < 100) {
+      const hp::extent_t whole = hp::plan_addresses(hp::partitioned(g, s, pipeline)).high_water[0];
+      within.program.budget = {.bytes = whole * percent / 100, .tiers = {{hp::unlimited_bandwidth, 0}}};
+      within.program.budget.planning.effort = 50'000;
+    }
+    hp::model_run<double, hp::mpi_program_world<double>> spread(world, g, s, pipeline, within);
+    EXPECT_TRUE(percent == 100 || spread.world().planned_bytes() <= within.program.budget.bytes);
     const course over_processes = train(spread, g);
     if (static_cast<int>(i) % world.processes() == world.process()) {
       hp::model_run<double> alone(g, s, pipeline, {.program = {.execution = {.threads = 1}}});
@@ -78,6 +86,8 @@ void expect_same(const hp::mpi_options& options) {
 }
 
 TEST(mpi_pipeline, has_the_bits_of_threads) { expect_same({.timeout = std::chrono::seconds(60)}); }
+
+TEST(mpi_pipeline, has_them_under_a_budget_of_memory) { expect_same({.timeout = std::chrono::seconds(60)}, 75); }
 
 TEST(mpi_pipeline, ends_where_no_message_is_kept) {
   expect_same({.timeout = std::chrono::seconds(60), .open_moves = 1, .synchronous_sends = true});

@@ -6,6 +6,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
+#include <models/piped_model.hpp>
 #include <support/error_of.hpp>
 #include <world/small_models.hpp>
 
@@ -42,6 +43,24 @@ TEST(MemoryBudget, WhatCannotBeIsNamed) {
   EXPECT_NE(small.find(" are needed by "), std::string::npos) << small;
   EXPECT_NE(small.find("\" ("), std::string::npos) << small;
   EXPECT_EQ(small.find('\n'), std::string::npos);
+}
+
+TEST(MemoryBudget, ThePartOfAPipelineIsNamed) {
+  const hp::pipelined_program p = programs::piped({hp::schedule_called("1F1B"), {2, 1, 4}});
+  const auto refused = [&](std::int64_t bytes) {
+    return error_of<hp::program_error>(
+        [&] { hp::planned_within(p.program, {.bytes = bytes, .tiers = {{1'000'000'000, 0}}}); });
+  };
+  const std::string small = refused(1000), start = "budget of 1000 bytes: the budget is too small on part 0, at least ";
+  ASSERT_EQ(small.find(start), 0u) << small;
+  EXPECT_NE(small.find(" are needed by "), std::string::npos) << small;
+  EXPECT_EQ(small.find('\n'), std::string::npos);
+  // What is enough for the first part is not for the second, which has the head.
+  const std::string least = small.substr(start.size(), small.find(" are") - start.size());
+  EXPECT_EQ(
+      refused(std::stoll(least)).find("budget of " + least + " bytes: the budget is too small on part 1, at least "),
+      0u)
+      << refused(std::stoll(least));
 }
 
 TEST(MemoryBudget, MeasuredDurationsTakeThePlaceOfRates) {

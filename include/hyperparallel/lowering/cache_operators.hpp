@@ -22,8 +22,9 @@ constexpr bool makes_step(cache_action_kind k) {
   return k != cache_action_kind::release && k != cache_action_kind::enter;
 }
 
-/// `enter`: what follows, up to the next step, belongs to the phase of step `index`; else to that of the step before.
-/// `index` is a step of the program, or the storage that the operator works on; `tier` is where it is stored.
+/// `enter`: what follows in the parts of step `index`, up to their next step, belongs to its phase; else to that of
+/// the part's step before. `index` is a step of the program, or the storage that the operator works on; `tier` is
+/// where it is stored.
 struct cache_action {
   cache_action_kind kind = cache_action_kind::step;
   int index = 0;
@@ -75,17 +76,18 @@ class cache_inserter {
     for (int s = 0; s < p.storage.size; ++s) state_[s].stay = s;
     for (const cache_action& a : actions)
       if (a.kind == cache_action_kind::detach) ++state_[a.index].detaches;
-    for (int t = 0; t < p.home.size; ++t) {
-      if (p.home[t] < 0) continue;
-      const int s = p.value[p.home[t]].storage;
-      storage_state& one = state_[s];
-      one.held = p.home[t];
-      to_.storage[s].tier = home_tier[s];
-      (home_tier[s] > 0 ? one.copy : one.here) = p.home[t];
-      if (home_tier[s] == 0) continue;
-      one.copy_storage = s;
-      one.stay = -1;
-    }
+    for (int t = 0; t < p.home.size; ++t)
+      visit_homes(p, t, [&](int home) {
+        const int s = p.value[home].storage;
+        storage_state& one = state_[s];
+        one.held = home;
+        to_.storage[s].tier = home_tier[s];
+        (home_tier[s] > 0 ? one.copy : one.here) = home;
+        if (home_tier[s] == 0) return;
+        one.copy_storage = s;
+        one.stay = -1;
+      });
+    at_.resize(parts_of(p));
   }
 
   constexpr void add(const cache_action& a) {
@@ -103,7 +105,7 @@ class cache_inserter {
       case cache_action_kind::release:
         return release(a.index);
       case cache_action_kind::enter:
-        return enter(from_.step[a.index]);
+        return enter(from_.step[a.index], true);
     }
   }
   constexpr void end() {
@@ -168,11 +170,18 @@ class cache_inserter {
     v.storage = storage;
     return to_.value.push(v);
   }
-  constexpr void push(bool is_move, int index) { to_.step.push({is_move, index, phase_, segment_}); }
+  /// A step that stands with the last one of the storage's part.
+  constexpr void push(bool is_move, int index, int storage) {
+    program_step s = at_[from_.storage[storage].part];
+    s.is_move = is_move;
+    s.index = index;
+    to_.step.push(s);
+  }
 
-  constexpr void enter(const program_step& s) {
-    phase_ = s.phase;
-    segment_ = s.segment;
+  /// Who hands something over is where it was, unless the action says so.
+  constexpr void enter(const program_step& s, bool both = false) {
+    at_[part_of_step(from_, s)] = s;
+    if (both && s.is_move) at_[part_of_value(from_, from_.move[s.index].source)] = s;
   }
   constexpr void step(int number) {
     const program_step& s = from_.step[number];
@@ -187,7 +196,7 @@ class cache_inserter {
       for (int i = 0; i < op.operand_count; ++i) c.operand[i] = read(c.operand[i]);
       for (int r = 0; r < op.result_count; ++r) write(c.result[r], s.index);
     }
-    push(s.is_move, s.index);
+    to_.step.push(s);
   }
 
   constexpr void store(int storage, int tier) {
@@ -196,12 +205,12 @@ class cache_inserter {
     if (to_.storage[storage].home && to_.storage[storage].tier == tier) s.copy_storage = storage;
     if (s.copy_storage < 0 || to_.storage[s.copy_storage].tier != tier) s.copy_storage = add_storage(storage, tier);
     s.copy = value_in(s, s.copy_storage);
-    push(true, to_.move.push({s.here, s.copy, -1}));
+    push(true, to_.move.push({s.here, s.copy, -1}), storage);
   }
   constexpr void detach(int storage) {
     storage_state& s = state_[storage];
     if (s.copy < 0 || s.here < 0) return refuse(cache_insertion_code::detach_without_a_copy, storage);
-    push(true, to_.move.push({s.here, s.copy, -1, true}));
+    push(true, to_.move.push({s.here, s.copy, -1, true}), storage);
     s.here = s.stay = -1;
     --s.detaches;
   }
@@ -211,7 +220,7 @@ class cache_inserter {
     if (s.here >= 0) return refuse(cache_insertion_code::prefetch_of_what_is_here, storage);
     s.stay = next_stay(storage);
     s.here = value_in(s, s.stay);
-    push(true, to_.move.push({s.copy, s.here, -1}));
+    push(true, to_.move.push({s.copy, s.here, -1}), storage);
     s.arrives = true;
   }
   /// Runs once more what made the storage's value; its other results are nobody's.
@@ -231,7 +240,7 @@ class cache_inserter {
       s.stay = v.storage;
       s.here = again.result[r];
     }
-    push(false, to_.compute.push(again));
+    push(false, to_.compute.push(again), storage);
   }
 
   constexpr void release(int storage) {
@@ -245,8 +254,7 @@ class cache_inserter {
   const sharded_program& from_;
   sharded_program to_;
   growing_array<storage_state> state_;
-  graph_phase phase_ = graph_phase::forward;
-  int segment_ = -1;
+  growing_array<program_step> at_;  // of each part: its last step
   cache_insertion_code code_ = cache_insertion_code::ok;
   int fault_ = -1;
 };

@@ -13,7 +13,8 @@
 // whichever queue they have, and copies behind the operators that it chose; a run starts what its queue, its values and
 // its addresses allow. Addresses cost it nothing: memory is given up where the planner gives it up.
 // Domain of the laws: the device has one slower tier (of several, each has links of its own in the plan, but a run has one
-// queue each way); no store was added to the program that is not in the plan (`added_stores`); what is made again is the
+// queue each way); the program has one part (others wait for a part that waits for copies, which their plans do not
+// know); no store was added to the program that is not in the plan (`added_stores`); what is made again is the
 // only result of its operator, since the plan knows nothing of the memory of other results. Elsewhere either may be later.
 
 #include <hyperparallel/lowering/lowered_program.hpp>
@@ -31,11 +32,11 @@ constexpr void take_offloaded(lowered_program& l, offloaded_program&& o) {
 
 /// The program with a run for each of its periods. Domain: `o` is ok; complexity: that of `lower`.
 constexpr lowered_program lower_training(offloaded_program o, const lowering_options& options) {
-  const bool whole = o.period.size == 1;
+  const bool whole = o.period.size == parts_of(o.program);
   lowered_program l;
   l.monitors = o.program.graph.monitor.size;
   take_offloaded(l, static_cast<offloaded_program&&>(o));
-  l.watches_gradients = !whole && l.program.graph.micro_batches == 1;
+  l.watches_gradients = !whole && (l.program.graph.micro_batches == 1 || l.program.unrolled);
   l = lower_memory(static_cast<lowered_program&&>(l), options);
   if (l.status.ok()) lower_steps(l);
   return l;

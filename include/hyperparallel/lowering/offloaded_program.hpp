@@ -4,9 +4,11 @@
 //
 // The plan's sequence of starts, copies and departures becomes the order of steps, so what lives at one time in the
 // plan lives in one step of the program. Addresses may need more than what is alive, so the planner is given less until
-// they fit. Laws: where `ok()`, the addresses of tier 0 end within the budget, and every step reads what it read
-// without one; a budget that is too small names the least one that could do, and who is then alive.
-// O(a few plans + addresses).
+// they fit. Each part of a program of several has memory of its own, and a plan of its own: its copies hide behind what
+// it waits for the others too, as long as those wait for none.
+// Laws: where `ok()`, the addresses of tier 0 of each part end within the budget, and every step reads what it read
+// without one; a budget that is too small names the first such part, the least one that could do for it, and who is
+// then alive. O(a few plans + addresses).
 
 #include <hyperparallel/lowering/cache_operators.hpp>
 #include <hyperparallel/lowering/offloading_code.hpp>
@@ -28,15 +30,17 @@ struct offloaded_program {
   offloading_code code = offloading_code::ok;
   sharded_program program;
   program_addresses addresses;
-  planned_offload planned;                    ///< of the period that takes longest, or of the first that has no plan
-  growing_array<offload_certificate> period;  ///< of each: the step of training, or its micro-batch and its update
-  offload_program problem;                    ///< that this plan solves
-  offload_timeline timeline;                  ///< of this plan
-  growing_array<int> step;                    ///< of the given program: of each operator of the problem
-  growing_array<extent_t> duration;           ///< of each step of `program`, picoseconds
+  int part = 0;             ///< that needs more than the budget, or whose plan follows
+  planned_offload planned;  ///< of the period that takes longest, or of the first that has no plan
+  /// Of each part the step of training; or of each part its micro-batch, and then of each its update.
+  growing_array<offload_certificate> period;
+  offload_program problem;           ///< that this plan solves
+  offload_timeline timeline;         ///< of this plan
+  growing_array<int> step;           ///< of the given program: of each operator of the problem
+  growing_array<extent_t> duration;  ///< of each step of `program`, picoseconds
   offload_rule_status ruled{};
   cache_insertion_status inserted{};
-  int added_stores = 0;  ///< that the plan has not: of homes in tier 0 that leave, and that no step writes
+  int added_stores = 0;  ///< that the plans have not: of homes in tier 0 that leave, and that no step writes
   extent_t budget = 0;
   constexpr bool ok() const { return code == offloading_code::ok; }
 };
@@ -84,27 +88,35 @@ constexpr growing_array<cache_action> actions_of(const offload_period& period, c
 
 namespace detail {
 
-/// Plans the periods of a program one after the other.
+/// Plans the periods of a program one after the other, in each the parts by themselves.
 class offloading {
  public:
   constexpr offloading(const sharded_program& p, const growing_array<extent_t>& duration, const tier_hardware& hardware,
                        const offloading_options& options)
-      : p_(p), moves_(kinds_of_moves(p, options.links)), duration_(duration), hardware_(hardware), options_(options) {}
+      : p_(p),
+        moves_(kinds_of_moves(p, options.links)),
+        duration_(duration),
+        waiting_(waits_for_others(p, duration)),
+        hardware_(hardware),
+        options_(options) {
+    for (int i = 0; i < p.step.size; ++i) waiting_[i] += duration[i];
+    known_.resize(parts_of(p));
+  }
 
-  /// With so many bytes of tier 0 for what is alive.
-  constexpr offloaded_program run(extent_t capacity) {
-    hardware_.tier[0].capacity = capacity;
+  /// With so many bytes of tier 0 of each part for what is alive.
+  constexpr offloaded_program run(const growing_array<extent_t>& capacity) {
+    capacity_ = capacity;
     offloaded_program r;
     action_.clear();
+    step_duration_.clear();
     home_tier_.clear();
     home_tier_.resize(p_.storage.size, 0);
-    step_duration_.clear();
-    // A step of several micro-batches, or with a separate update, runs in two parts, the first of them again and again: each is a period of its
-    // own, and homes lie where they lie between both.
-    if (p_.graph.micro_batches == 1 && !options_.separate_update)
+    // A step of several micro-batches, or with a separate update, runs in two runs, the first of them again and again:
+    // each is a period of its own, and homes lie where they lie between both.
+    if ((p_.graph.micro_batches == 1 || p_.unrolled) && !options_.separate_update)
       plan(micro_phases | update_phases, {}, r);
     else
-      plan_parts(r);
+      plan_two_runs(r);
     if (!r.ok()) return r;
     r.program = insert_cache_operators(p_, home_tier_, action_, r.inserted);
     r.duration = step_duration_;
@@ -113,7 +125,17 @@ class offloading {
   }
 
  private:
-  constexpr void plan_parts(offloaded_program& r) {
+  struct timed_action {
+    cache_action action{};
+    extent_t duration = 0;
+  };
+  /// The last plan of a part for the whole step, and what it was made for.
+  struct known_plan {
+    extent_t capacity = -1;
+    planned_offload planned;
+  };
+
+  constexpr void plan_two_runs(offloaded_program& r) {
     growing_array<offload_control> homes;
     homes.resize(p_.storage.size, offload_control::automatic);
     plan(micro_phases | update_phases, homes, r);
@@ -132,12 +154,31 @@ class offloading {
   }
 
   constexpr void plan(unsigned phases, const growing_array<offload_control>& homes, offloaded_program& r) {
-    offload_period period =
-        offload_period_of(p_, moves_, duration_, hardware_, {phases, options_.recomputation, homes});
-    if (period.step.size == 0) return;
-    rule(phases == (micro_phases | update_phases), homes, period.problem, r);
-    if (!r.ok()) return;
-    const planned_offload planned = plan_offload(period.problem, options_.planning);
+    const bool whole = phases == (micro_phases | update_phases);
+    growing_array<offload_period> period;
+    bool empty = true;
+    for (int part = 0; part < parts_of(p_); ++part) {
+      hardware_.tier[0].capacity = capacity_[part];
+      period.push(offload_period_of(p_, moves_, waiting_, hardware_, {phases, options_.recomputation, part, homes}));
+      empty = empty && period[part].step.empty();
+    }
+    if (empty) return;
+    rule(whole, homes, period, r);
+    growing_array<growing_array<timed_action>> of_part;
+    of_part.resize(parts_of(p_));
+    for (int part = 0; part < parts_of(p_) && r.ok(); ++part)
+      if (period[part].step.empty())
+        r.period.push({.feasible = true, .time = 0, .exposed = 0, .bytes_in = 0, .bytes_out = 0, .least_budget = 0});
+      else
+        plan_part(part, whole, period[part], of_part[part], r);
+    if (r.ok()) interleave(phases, of_part);
+  }
+
+  constexpr void plan_part(int part, bool whole, const offload_period& period, growing_array<timed_action>& actions,
+                           offloaded_program& r) {
+    if (!whole || known_[part].capacity != capacity_[part])
+      known_[part] = {whole ? capacity_[part] : -1, plan_offload(period.problem, options_.planning)};
+    planned_offload planned = known_[part].planned;
     const bool feasible = planned.certificate.feasible;
     offload_timeline t;
     if (feasible) t = timeline_of(period.problem, planned.plan);
@@ -146,15 +187,16 @@ class offloading {
                : planned.certificate.least_budget > period.problem.tier[0].capacity
                    ? offloading_code::budget_is_too_small
                    : offloading_code::no_plan_was_found;
+    if (planned.status.code == offload_code::ok) planned.certificate.least_budget += period.kept_unused;
     if (!feasible || r.period.empty() || planned.certificate.time >= r.planned.certificate.time) {
+      r.part = part;
       r.planned = planned;
-      if (planned.status.code == offload_code::ok) r.planned.certificate.least_budget += period.kept_unused;
       r.problem = period.problem;
       r.timeline = t;
       r.step = period.step;
     }
-    if (!feasible) return;
     r.period.push(planned.certificate);
+    if (!feasible) return;
     const use_chains chains = chains_of(period.problem);
     for (int s = 0; s < p_.storage.size; ++s)
       if (p_.storage[s].home && period.problem.storage[s].control == offload_control::offload && home_tier_[s] == 0)
@@ -162,28 +204,76 @@ class offloading {
     for (int g = 0; g < chains.gap.size; ++g)
       if (chains.gap[g].wraps && planned.plan.gap[g].choice == gap_choice::offload)
         home_tier_[chains.gap[g].storage] = planned.plan.gap[g].tier;
-    action_.push({cache_action_kind::enter, period.step[0]});
+    int first = 0;  // that the part works on
+    while (first + 1 < period.step.size && part_of_step(p_, p_.step[period.step[first]]) != part) ++first;
+    actions.push({{cache_action_kind::enter, period.step[first]}, 0});
     for (const offload_event& e : t.sequence) r.added_stores -= e.kind == offload_event_kind::store ? 1 : 0;
     for (const cache_action& a : actions_of(period, chains, planned.plan, t)) {
       r.added_stores += a.kind == cache_action_kind::store ? 1 : 0;
-      action_.push(a);
-      if (makes_step(a.kind)) step_duration_.push(duration_of(period.problem, a));
+      actions.push({a, duration_of(period.problem, a)});
     }
   }
 
-  /// A part of the program need not have what a rule speaks of, and homes lie where they do in the whole.
-  constexpr void rule(bool whole, const growing_array<offload_control>& homes, offload_program& o,
-                      offloaded_program& r) const {
-    if (options_.rules.size == 0 || check(o).code != offload_code::ok) return;
-    const auto name = [&](int label) {
-      return label < p_.storage.size ? p_.graph.name_of_tensor(p_.storage[label].tensor) : "";
+  /// Actions of all parts in the order of the program's steps: each part does what it has to do before a step that it
+  /// has a hand in, so a hand-over comes when both of its parts have come to it.
+  constexpr void interleave(unsigned phases, const growing_array<growing_array<timed_action>>& of_part) {
+    growing_array<int> next;
+    next.resize(of_part.size, 0);
+    const auto put = [&](const timed_action& a) {
+      action_.push(a.action);
+      if (makes_step(a.action.kind)) step_duration_.push(a.duration);
     };
-    r.ruled = apply_rules(o, options_.rules.item, options_.rules.size, name);
+    const auto come_to = [&](int part, int step) {
+      for (const growing_array<timed_action>& own = of_part[part]; next[part] < own.size; ++next[part]) {
+        if (own[next[part]].action == cache_action{cache_action_kind::step, step}) return;
+        put(own[next[part]]);
+      }
+    };
+    for (int i = 0; i < p_.step.size; ++i) {
+      const program_step& s = p_.step[i];
+      if (!is_in(s.phase, phases)) continue;
+      const int part = part_of_step(p_, s);
+      come_to(part, i);
+      if (s.is_move && is_hand_over(p_, p_.move[s.index])) {
+        const int sender = part_of_value(p_, p_.move[s.index].source);
+        come_to(sender, i);
+        ++next[sender];
+      }
+      put(of_part[part][next[part]++]);
+    }
+    for (int part = 0; part < of_part.size; ++part) come_to(part, p_.step.size);
+  }
+
+  /// A run of the program need not have what a rule speaks of, and homes lie where they do in the whole.
+  constexpr void rule(bool whole, const growing_array<offload_control>& homes, growing_array<offload_period>& period,
+                      offloaded_program& r) const {
+    if (options_.rules.size == 0) return;
+    growing_array<use_chains> chains;  // of each part
+    for (const offload_period& one : period) {
+      if (check(one.problem).code != offload_code::ok) return;
+      chains.push(chains_of(one.problem));
+    }
+    growing_array<int> decided_by;
+    r.ruled = decide_rules(
+        period[0].problem.storage.size, hardware_.tier.size, options_.rules.item, options_.rules.size,
+        [&](int s) { return s < p_.storage.size ? p_.graph.name_of_tensor(p_.storage[s].tensor) : ""; },
+        [&](int s, offload_control control) {
+          const int part = part_of_block(p_, s);
+          return can_follow(period[part].problem, chains[part], s, control);
+        },
+        decided_by);
     if (whole && r.ruled.code != offload_rule_code::ok) r.code = offloading_code::rules_are_refused;
+    for (int s = 0; r.ruled.code == offload_rule_code::ok && s < decided_by.size; ++s) {
+      if (decided_by[s] < 0) continue;
+      offload_storage& one = period[part_of_block(p_, s)].problem.storage[s];
+      one.control = options_.rules[decided_by[s]].control;
+      one.tier = options_.rules[decided_by[s]].tier;
+    }
     for (int s = 0; !whole && s < p_.storage.size; ++s) {
       if (!p_.storage[s].home) continue;
-      o.storage[s].control = homes[s];
-      o.storage[s].tier = -1;
+      offload_storage& one = period[p_.storage[s].part].problem.storage[s];
+      one.control = homes[s];
+      one.tier = -1;
     }
   }
 
@@ -209,8 +299,11 @@ class offloading {
   const sharded_program& p_;
   program_moves moves_;
   const growing_array<extent_t>& duration_;
+  growing_array<extent_t> waiting_;  // the same, and before it for other parts
   tier_hardware hardware_;
   const offloading_options& options_;
+  growing_array<extent_t> capacity_;  // of each part
+  growing_array<known_plan> known_;
   growing_array<cache_action> action_;
   growing_array<extent_t> step_duration_;
   growing_array<int> home_tier_;
@@ -225,7 +318,8 @@ constexpr offloaded_program offload(const sharded_program& p, const growing_arra
   constexpr int most_rounds = 12;
   const extent_t budget = hardware.tier[0].capacity;
   detail::offloading planner(p, duration, hardware, options);
-  extent_t capacity = budget;
+  growing_array<extent_t> capacity;  // of each part
+  capacity.resize(parts_of(p), budget);
   for (int round = 0;; ++round) {
     offloaded_program r = planner.run(capacity);
     r.budget = budget;
@@ -236,9 +330,21 @@ constexpr offloaded_program offload(const sharded_program& p, const growing_arra
     r.addresses = plan_addresses(r.program, kinds_of_moves(r.program, options.links), {.budget = budget});
     if (r.addresses.high_water[0] <= budget) return r;
     // At least a hundredth less: the same plan again would need the same.
-    capacity -= larger(r.addresses.high_water[0] - budget, budget / 100 + 1);
-    if (round + 1 < most_rounds && capacity > 0) continue;
+    bool again = round + 1 < most_rounds;
+    for (int part = 0; part < capacity.size; ++part) {
+      const extent_t over = r.addresses.high_water_of(part) - budget;
+      if (over <= 0) continue;
+      capacity[part] -= larger(over, budget / 100 + 1);
+      again = again && capacity[part] > 0;
+    }
+    if (again) continue;
     r.code = offloading_code::addresses_do_not_fit;
+    for (int part = 0; part < capacity.size; ++part)
+      if (r.addresses.high_water_of(part) == r.addresses.high_water[0] && r.part != part) {
+        r.part = part;
+        r.planned = {};
+        r.planned.certificate = r.period[part];
+      }
     return r;
   }
 }

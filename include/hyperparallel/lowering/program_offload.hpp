@@ -5,9 +5,11 @@
 //
 // Compute steps compute, moves hold the network, a link of its own behind the given ones. What a move stages between
 // its steps is a storage that only the move's step uses. A home holds its value before the first step and after the
-// last one; so does what is read or written by whoever runs the program, which stays in tier 0. Sizes are rounded up to
-// what addresses are aligned to. Where `recomputation` is allowed, what a single compute step makes once can be made
-// again from the storages that the step reads, as long as these hold what they held. O(steps · operands + storages).
+// last one; so does what is read or written by whoever runs the program, which stays in tier 0. Of a program of
+// several parts each is a period of its own, since its devices have memory of their own: its steps are those that it
+// works on and those that hand over what it has, which take it no time. Sizes are rounded up to what addresses are
+// aligned to. Where `recomputation` is allowed, what a single compute step makes once can be made again from the
+// storages that the step reads, as long as these hold what they held. O(steps · operands + storages).
 
 #include <hyperparallel/lowering/tier_hardware.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
@@ -25,6 +27,7 @@ struct offload_period {
 struct offload_view_options {
   unsigned phases = micro_phases | update_phases;
   bool recomputation = false;
+  int part = 0;  ///< whose memory it is
   /// Where it has elements: of each storage, whether a home lies in tier 0 or may not; the planner decides for the
   /// rest.
   growing_array<offload_control> homes{};
@@ -32,14 +35,23 @@ struct offload_view_options {
 
 namespace detail {
 
+/// Calls `visit(storage, is_written)` for what a step uses of a part.
+template <class Visit>
+constexpr void visit_storages_of(const sharded_program& p, const program_step& s, int part, const Visit& visit) {
+  visit_values(p, s, [&](int v, bool written) {
+    if (p.storage[p.value[v].storage].part == part) visit(p.value[v].storage, written);
+  });
+}
+
 /// Accesses of a period whose operators are these steps, by storage.
 constexpr void write_accesses(const sharded_program& p, const program_moves& moves, const growing_array<int>& step,
-                              offload_program& o) {
+                              int part, offload_program& o) {
   const auto visit = [&](const auto& visit_one) {
     for (int q = 0; q < step.size; ++q) {
       const program_step& one = p.step[step[q]];
-      visit_values(p, one, [&](int v, bool written) { visit_one(q, p.value[v].storage, written); });
-      if (one.is_move && kind_of(moves, one.index).staged_bytes > 0) visit_one(q, p.storage.size + one.index, true);
+      visit_storages_of(p, one, part, [&](int s, bool written) { visit_one(q, s, written); });
+      const bool stages = one.is_move && part_of_step(p, one) == part && kind_of(moves, one.index).staged_bytes > 0;
+      if (stages) visit_one(q, p.storage.size + one.index, true);
     }
   };
   growing_array<int> last, count;
@@ -66,15 +78,15 @@ constexpr void write_accesses(const sharded_program& p, const program_moves& mov
 }
 
 /// Storages that a single compute step of the period makes, once.
-constexpr void allow_recomputation(const sharded_program& p, offload_period& r) {
+constexpr void allow_recomputation(const sharded_program& p, int part, offload_period& r) {
   growing_array<int> writer, writes;
   writer.resize(p.storage.size, -1);
   writes.resize(p.storage.size, 0);
   for (int q = 0; q < r.step.size; ++q)
-    visit_values(p, p.step[r.step[q]], [&](int v, bool written) {
+    visit_storages_of(p, p.step[r.step[q]], part, [&](int s, bool written) {
       if (!written) return;
-      writer[p.value[v].storage] = q;
-      ++writes[p.value[v].storage];
+      writer[s] = q;
+      ++writes[s];
     });
   for (int s = 0; s < p.storage.size; ++s) {
     offload_storage& one = r.problem.storage[s];
@@ -88,6 +100,38 @@ constexpr void allow_recomputation(const sharded_program& p, offload_period& r) 
 }
 
 }  // namespace detail
+
+/// Of each step, picoseconds: how long a hand-over waits for the part that has what it takes, where each part does its
+/// steps in order, computing beside its moves, and nobody waits for copies. Nothing in a program of one part.
+/// O(steps · operands).
+constexpr growing_array<extent_t> waits_for_others(const sharded_program& p, const growing_array<extent_t>& duration) {
+  struct part_clock {
+    extent_t issued = 0, free[2] = {};  // of its last step; of what computes and what moves
+  };
+  growing_array<part_clock> clock;
+  growing_array<extent_t> written, wait;  // of each storage; of each step
+  clock.resize(parts_of(p));
+  written.resize(p.storage.size, 0);
+  wait.resize(p.step.size, 0);
+  for (int i = 0; i < p.step.size; ++i) {
+    const program_step& s = p.step[i];
+    const int part = part_of_step(p, s);
+    part_clock& own = clock[part];
+    extent_t begin = larger(own.issued, own.free[s.is_move ? 1 : 0]), others = 0;
+    visit_values(p, s, [&](int v, bool is_written) {
+      if (is_written) return;
+      extent_t& from = part_of_value(p, v) == part ? begin : others;
+      from = larger(from, written[p.value[v].storage]);
+    });
+    own.issued = begin;
+    if (others > begin) wait[i] = others - begin;
+    own.free[s.is_move ? 1 : 0] = begin + wait[i] + duration[i];
+    visit_values(p, s, [&](int v, bool is_written) {
+      if (is_written) written[p.value[v].storage] = begin + wait[i] + duration[i];
+    });
+  }
+  return wait;
+}
 
 /// `duration` is of each step of the program, picoseconds.
 constexpr offload_period offload_period_of(const sharded_program& p, const program_moves& moves,
@@ -103,14 +147,20 @@ constexpr offload_period offload_period_of(const sharded_program& p, const progr
   outside.resize(p.storage.size, false);
   for (int i = 0; i < p.step.size; ++i) {
     const bool own = is_in(p.step[i].phase, how.phases);
-    visit_values(p, p.step[i], [&](int v, bool) { (own ? inside : outside)[p.value[v].storage] = true; });
-    if (!own) continue;
+    bool uses = false;
+    detail::visit_storages_of(p, p.step[i], how.part, [&](int s, bool) { uses = (own ? inside : outside)[s] = true; });
+    if (!own || !uses) continue;
     r.step.push(i);
-    o.op.push({duration[i], p.step[i].is_move ? network : -1, false});
+    const bool works = part_of_step(p, p.step[i]) == how.part;
+    o.op.push({works ? duration[i] : 0, p.step[i].is_move ? network : -1, false});
   }
   for (int s = 0; s < p.storage.size; ++s) {
     offload_storage one;
     one.label = s;
+    if (p.storage[s].part != how.part) {
+      o.storage.push(one);
+      continue;
+    }
     one.bytes = aligned(p.storage[s].bytes);
     const bool crosses = inside[s] && outside[s] && !p.storage[s].home;
     one.persistent = p.storage[s].home || crosses;
@@ -121,24 +171,26 @@ constexpr offload_period offload_period_of(const sharded_program& p, const progr
   for (int m = 0; m < p.move.size; ++m) {
     offload_storage one;
     one.label = p.storage.size + m;
-    one.bytes = aligned(kind_of(moves, m).staged_bytes);
+    if (part_of_value(p, p.move[m].target) == how.part) one.bytes = aligned(kind_of(moves, m).staged_bytes);
     o.storage.push(one);
   }
   // Whoever runs the program writes an input anew each time: what is left of it elsewhere is no copy.
   for (int t = 0; t < p.home.size; ++t)
-    if (p.home[t] >= 0 && p.graph.tensor[t].kind == graph_tensor_kind::input)
-      o.storage[p.value[p.home[t]].storage].control = offload_control::keep;
+    if (p.graph.tensor[t].kind == graph_tensor_kind::input)
+      visit_homes(p, t, [&](int v) {
+        if (part_of_value(p, v) == how.part) o.storage[p.value[v].storage].control = offload_control::keep;
+      });
   for (int v = 0; v < p.value.size; ++v) {
-    if (!is_shown(p.graph, p.value[v].tensor)) continue;
+    if (!is_shown(p.graph, p.value[v].tensor) || part_of_value(p, v) != how.part) continue;
     o.storage[p.value[v].storage].persistent = true;
     o.storage[p.value[v].storage].control = offload_control::keep;
   }
-  detail::write_accesses(p, moves, r.step, o);
+  detail::write_accesses(p, moves, r.step, how.part, o);
   for (int s = 0; s < p.storage.size; ++s)
     if (o.storage[s].persistent && o.storage[s].access_count == 0 && o.storage[s].control != offload_control::offload)
       r.kept_unused += o.storage[s].bytes;
   o.tier[0].capacity -= r.kept_unused;
-  if (how.recomputation) detail::allow_recomputation(p, r);
+  if (how.recomputation) detail::allow_recomputation(p, how.part, r);
   return r;
 }
 

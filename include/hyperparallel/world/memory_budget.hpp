@@ -6,7 +6,8 @@
 //   hp::program_world<float> world(program, {.budget = budget});   // the same bits, within 64 MiB a rank
 //
 // Laws: tier 0 of every rank ends within the budget; a budget that cannot be kept is refused with the least one that
-// could, and with what is then alive. Plans rest on durations: measured ones, or operations and bytes at stated rates.
+// could, with what is then alive, and of a pipeline with the part. Each part of a pipeline has a plan of its own.
+// Plans rest on durations: measured ones, or operations and bytes at stated rates.
 
 #include <cstdint>
 #include <vector>

@@ -28,10 +28,13 @@ HYPERPARALLEL_BODY tier_hardware hardware_of(const memory_budget& b) {
   return h;
 }
 
-/// "budget of 100 bytes is too small, at least 200: …" with up to `most` tensors, the largest first.
+/// "budget of 100 bytes: the budget is too small on part 2, at least 200 are needed by …" with up to `most` tensors,
+/// the largest first.
 HYPERPARALLEL_BODY std::string complaint_of(const sharded_program& p, const memory_budget& budget,
                                             const offloaded_program& o, std::size_t most) {
   std::string text = "budget of " + std::to_string(o.budget) + " bytes: " + to_text(o.code);
+  const bool of_part = o.code != offloading_code::rules_are_refused && o.code != offloading_code::not_inserted;
+  if (of_part && parts_of(p) > 1) text += " on part " + std::to_string(o.part);
   if (o.code == offloading_code::not_planned)
     return text + ": " + to_text(o.planned.status.code) +
            (o.planned.status.storage >= 0 && o.planned.status.storage < p.storage.size
