@@ -22,11 +22,13 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
-/// Parameters and states by their lasting names.
+/// Parameters and states by their lasting names, but for states that a program keeps of a state: what the stages of a
+/// pipeline accumulate begins at zero in each step, and another cut has others.
 inline std::vector<int> tensors_of_training(const graph& g) {
   std::vector<int> all;
+  const auto is_state = [&](int t) { return t >= 0 && g.tensor[t].kind == graph_tensor_kind::state; };
   for (int t = 0; t < g.tensor.size; ++t)
-    if ((g.tensor[t].kind == graph_tensor_kind::parameter || g.tensor[t].kind == graph_tensor_kind::state) &&
+    if ((g.tensor[t].kind == graph_tensor_kind::parameter || (is_state(t) && !is_state(g.tensor[t].source))) &&
         g.tensor[t].replaces < 0)
       all.push_back(t);
   return all;
