@@ -21,6 +21,7 @@
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/graph/stage_cut.hpp>
 #include <hyperparallel/graph/tensor_names.hpp>
+#include <hyperparallel/graph/tied_gradients.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/strategy/check_program.hpp>

@@ -93,6 +93,38 @@ TEST(TrainingCheckpoint, GoesOnUnderOtherStagesAndMicroBatches) {
   EXPECT_GT(step(twice), 0);
 }
 
+/// What the stages of a pipeline accumulate of a tied table's gradient is in no file: each cut has other such states, and
+/// a run without stages none.
+TEST(TrainingCheckpoint, OfATiedModelGoesOnUnderAnotherCut) {
+  const io_test::workplace here;
+  const hp::graph g = programs::tied_graph(4, 4);
+  const hp::strategy_value single = hp::strategy_called("single", 1).strategy;
+  const hp::pipeline_value two{.schedule = hp::schedule_called("1F1B"), .ranks = 2},
+      four{.schedule = hp::schedule_called("ZB-H1"), .ranks = 4};
+  run_of<double> whole(g, single), first(g, single, two), same(g, single, two), other(g, single, four),
+      plain(g, single);
+  const std::vector<double> losses = train(whole, 4);
+  const std::string file = here.path("run.safetensors"), again = here.path("again.safetensors");
+  EXPECT_NE(hp::find_tensor(first.model(), "accumulated(embedding.weight) in stage 1"), -1);
+  train(first, 2);
+  hp::save_training(file, first);
+  const std::vector<double> uninterrupted = train(first, 2);
+  const hp::safetensors_file saved(file);
+  for (const hp::tensor_entry& t : saved.header().tensors)
+    EXPECT_EQ(t.name.find("in stage"), std::string::npos) << t.name;
+  train(same, 1);
+  hp::load_training(file, same);
+  EXPECT_EQ(train(same, 2), uninterrupted);
+  for (run_of<double>* run : {&other, &plain}) {
+    hp::load_training(file, *run);
+    const std::vector<double> rest = train(*run, 2);
+    for (std::size_t i = 0; i < rest.size(); ++i) EXPECT_NEAR(rest[i], losses[i + 2], 1e-9);
+    hp::save_training(again, *run);
+    hp::load_training(again, first);
+    EXPECT_EQ(first.steps(), 4);
+  }
+}
+
 TEST(TrainingCheckpoint, OfAnotherModelIsRefusedAndChangesNothing) {
   const io_test::workplace here;
   const std::string file = here.path("run.safetensors");

@@ -68,6 +68,51 @@ TEST(pipelined_program, the_class_of_each_part_is_proved_and_so_are_all_ranks) {
   }
 }
 
+/// However many micro-batches there are, what the head accumulates of a tied table's gradient is handed over once, by
+/// either copy of stages that are held twice, which exchange what they accumulate in each stage.
+TEST(pipelined_program, a_tied_tables_gradient_crosses_once_whatever_the_schedule) {
+  constexpr piped_case tied[] = {{"GPipe", {2, 1, 2}, "dp", 2},           {"1F1B", {2, 1, 6}, "zero1", 2},
+                                 {"Interleaved1F1B", {2, 2, 4}, "tp", 2}, {"ZB-H1", {4, 1, 4}, "zero3", 2},
+                                 {"ZB-V", {2, 2, 4}, "single", 1},        {"DualPipeV", {2, 2, 4}, "tp", 2},
+                                 {"DualPipe", {2, 1, 4}, "dp", 2},        {"Chimera", {4, 1, 4}, "zero3", 2}};
+  for (const piped_case& c : tied) {
+    SCOPED_TRACE(std::string(c.schedule) + ", " + c.strategy);
+    const hp::named_schedule& schedule = *hp::schedule_called(c.schedule);
+    const hp::graph g = programs::tied_graph(c.shape.stages(), c.shape.micro_batches);
+    const hp::pipelined_program piped =
+        hp::partition(g, programs::strategy_of_parts(c.strategy, c.ranks),
+                      hp::pipeline_value{.schedule = &schedule, .ranks = c.shape.ranks, .chunks = c.shape.chunks});
+    ASSERT_TRUE(piped.ok());
+    const hp::sharded_program& p = piped.program;
+    EXPECT_EQ(hp::check_program(p), hp::program_status{});
+    const int table = hp::find_tensor(g, "embedding.weight");
+    const std::string second = "accumulated(embedding.weight) in stage " + std::to_string(c.shape.stages() - 1);
+    int in_backward = 0, in_norm = 0, updated = 0, homes = 0;
+    for (const hp::program_step& s : p.step) {
+      if (!s.is_move || !hp::is_hand_over(p, p.move[s.index])) continue;
+      const hp::graph_tensor& t = p.graph.tensor[p.value[p.move[s.index].target].tensor];
+      if (t.kind == hp::graph_tensor_kind::gradient && t.source == table) ++in_backward;
+      if (p.graph.text_at(t.name) == second) ++in_norm;
+      if (s.phase == hp::graph_phase::update && p.graph.text_at(t.name) == std::string("embedding.weight")) ++updated;
+    }
+    hp::visit_homes(p, table, [&](int) { ++homes; });
+    const bool together = c.shape.chunks == 2 && std::string(c.schedule) != "Interleaved1F1B";  // the ends of a V
+    const int copies = hp::copies_of_stages(schedule.placement);
+    EXPECT_EQ(in_backward, 0);
+    EXPECT_EQ(in_norm, together ? 0 : copies + (copies == 2 ? 2 : 0));
+    EXPECT_EQ(updated, together ? 0 : copies);
+    EXPECT_EQ(homes, together ? 1 : 2 * copies);
+    const hp::lowered_program l = hp::lower_training(p);
+    ASSERT_TRUE(l.status.ok()) << to_text(l.status.flow.code) << to_text(l.status.proof.code);
+    const hp::program_plan all = hp::plan_of_all_ranks(l.run[0].plan, p);
+    EXPECT_EQ(hp::prove_program(p, l.pulls, l.addresses, whole_step, all.machine, hp::table_of(all)).code,
+              hp::program_proof_code::ok);
+    lowered whole(p, {.phases = whole_step}, l.pulls, l.addresses);
+    EXPECT_EQ(programs::first_overwritten(whole), -1);
+    EXPECT_EQ(whole.exactly(), hp::exact_code::safe);
+  }
+}
+
 /// A rank of the class plays as every rank of its part does.
 TEST(pipelined_program, the_class_has_the_times_of_all_ranks) {
   for (const piped_case& c : cases) {

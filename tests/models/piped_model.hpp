@@ -8,6 +8,7 @@
 
 #include <models/trained_models.hpp>
 
+#include <string>
 #include <vector>
 
 namespace programs {
@@ -38,6 +39,24 @@ inline hp::graph tied_graph(int layers, int micro_batches, hp::data_type type = 
   x = m.repeat("layers", layers, x, block);
   hp::language_head{.vocabulary = 16, .tied_to = "embedding"}(m, x, labels);
   return trained(m, {.unrolled = true, .micro_batches = micro_batches, .type = type});
+}
+
+/// Layer i multiplies by two matrices; the first one is that of all layers that `shares` names.
+inline hp::graph shared_matrix_graph(const std::vector<bool>& shares, int micro_batches,
+                                     hp::optimizer_kind optimizer = hp::optimizer_kind::adamw) {
+  hp::model_builder m({.activation = hp::f64, .parameter = hp::f64, .unrolled = true});
+  const int batch = m.dim("batch", 4), hidden = m.dim("hidden", 4), other = m.dim("other", 4);
+  int x = m.input("x", {batch, hidden});
+  const int shared = m.parameter("shared", {hidden, other});
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const std::string layer = "layers." + std::to_string(i);
+    const int own = m.parameter((layer + ".weight").c_str(), {other, hidden});
+    const int in = shares[i] ? shared : m.parameter((layer + ".in").c_str(), {hidden, other});
+    const int y = m.contract((layer + ".product").c_str(), "*k,kn->*n", x, in);
+    x = m.contract((layer + ".back").c_str(), "*k,kn->*n", y, own);
+  }
+  m.loss(m.apply<hp::ops::reduce>("loss", {x}, {.text = "*->"}));
+  return trained(m, {.unrolled = true, .micro_batches = micro_batches, .optimizer = optimizer, .type = hp::f64});
 }
 
 struct piped_shape {

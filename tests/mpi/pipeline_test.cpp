@@ -42,22 +42,25 @@ struct piped_case {
   int ranks, chunks;
   const char* strategy;
   int strategy_ranks;
+  bool tied = false;  ///< the head reads the embedding's table
 };
 
 /// `percent`: of its memory without a budget, which a rank may take.
 void expect_same(const hp::mpi_options& options, int percent = 100) {
-  const hp::graph g = programs::piped_graph(4, 4, "layers.*", hp::f64);
   const std::vector<piped_case> cases{{"GPipe", 4, 1, "tp", 2},
                                       {"1F1B", 2, 1, "dp-tp", 4},
                                       {"ZB-V", 2, 2, "tp-sp", 4},
                                       {"ZB-H2", 2, 1, "ep", 4},
-                                      {"DualPipe", 2, 1, "zero3", 4}};
+                                      {"DualPipe", 2, 1, "zero3", 4},
+                                      {"1F1B", 4, 1, "zero1", 2, true},
+                                      {"DualPipe", 2, 1, "dp-tp", 4, true}};
   const std::vector<hp::strategy_value> groups{hp::strategy_called("dp", 2).strategy,
                                                hp::strategy_called("zero3-tp", 4).strategy,
                                                hp::strategy_called("tp", 2).strategy};
   for (std::size_t i = 0; i <= cases.size(); ++i) {
     const piped_case& c = cases[i % cases.size()];
-    SCOPED_TRACE(c.schedule);
+    SCOPED_TRACE(std::string(c.schedule) + (c.tied ? ", tied" : ""));
+    const hp::graph g = c.tied ? programs::tied_graph(4, 4) : programs::piped_graph(4, 4, "layers.*", hp::f64);
     hp::pipeline_value pipeline{.schedule = hp::schedule_called(c.schedule), .ranks = c.ranks, .chunks = c.chunks};
     if (i == cases.size()) {  // groups of two, four and two ranks
       pipeline.ranks = 3;

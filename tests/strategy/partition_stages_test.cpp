@@ -111,8 +111,8 @@ TEST(partition_stages, a_tied_table_has_two_homes) {
     const sharded_program p = partition(g, programs::strategy_of_parts(name, 4), stages_of(g, 2, 2));
     ASSERT_EQ(p.status.code, strategy_code::ok) << name;
     EXPECT_EQ(check_program(p), program_status{}) << name;
-    ASSERT_GE(p.second_home[table], 0) << name;
-    EXPECT_EQ(part_of_value(p, p.second_home[table]), 1);
+    ASSERT_GE(other_home_of(p, p.home[table]), 0) << name;
+    EXPECT_EQ(part_of_value(p, other_home_of(p, p.home[table])), 1);
     int homes = 0;
     visit_homes(p, table, [&](int) { ++homes; });
     EXPECT_EQ(homes, 2);
@@ -121,6 +121,35 @@ TEST(partition_stages, a_tied_table_has_two_homes) {
         EXPECT_NE(p.value[p.move[s.index].source].tensor, table) << name;
       }
     EXPECT_EQ(handed_over(p, graph_phase::update).size(), 1u) << name;
+  }
+}
+
+/// The second reader's gradient is handed over accumulated, as the update wants it; backward only the activation's is.
+TEST(partition_stages, a_tied_tables_gradient_crosses_once_a_step) {
+  for (const char* name : {"dp", "tp", "vocab", "zero1", "zero2", "zero3", "dp-tp"}) {
+    const graph g = programs::tied_graph(4, 2);
+    const sharded_program p = partition(g, programs::strategy_of_parts(name, 4), stages_of(g, 2, 2));
+    ASSERT_EQ(p.status.code, strategy_code::ok) << name;
+    const auto backward = handed_over(p, graph_phase::backward), norm = handed_over(p, graph_phase::norm);
+    ASSERT_EQ(backward.size(), 1u) << name;
+    EXPECT_EQ(backward.at({1, 0}).size(), 1u) << name;
+    ASSERT_EQ(norm.size(), 1u) << name;
+    ASSERT_EQ(norm.at({1, 0}).size(), 1u) << name;
+    EXPECT_STREQ(p.graph.name_of_tensor(norm.at({1, 0})[0]), "accumulated(embedding.weight) in stage 1");
+    for (const program_step& s : p.step) {
+      if (!s.is_move || !is_hand_over(p, p.move[s.index]) || s.phase != graph_phase::norm) continue;
+      const program_value& handed = p.value[p.move[s.index].target];
+      if (handed.tensor != norm.at({1, 0})[0]) continue;
+      for (const program_compute& c : p.compute)  // the sum over stages takes it as it came
+        if (p.graph.op[c.op].phase == graph_phase::norm && p.graph.op[c.op].operand[1] == handed.tensor) {
+          EXPECT_EQ(p.value[c.operand[1]].layout, handed.layout) << name;
+        }
+    }
+    // With one micro-batch there is nothing to accumulate: contributions are added in backward.
+    const graph one = programs::tied_graph(4, 1);
+    const sharded_program plain = partition(one, programs::strategy_of_parts(name, 4), stages_of(one, 2, 2));
+    EXPECT_EQ(handed_over(plain, graph_phase::backward).at({1, 0}).size(), 2u) << name;
+    EXPECT_TRUE(handed_over(plain, graph_phase::norm).empty()) << name;
   }
 }
 

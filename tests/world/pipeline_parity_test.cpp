@@ -59,7 +59,13 @@ course train_on_one_device(const graph& g, int steps) {
     device.train_step([&](single_device<double>& d, int micro) {
       if (micro > 0) loss += d.values(g.loss)[0];
       source.set_random_inputs(static_cast<std::uint64_t>(16 * s + micro));
-      for (const char* name : {"tokens", "labels"}) d.indices(name) = source.world().get_index(name);
+      for (int t = 0; t < g.tensor.size; ++t) {
+        if (g.tensor[t].kind != graph_tensor_kind::input) continue;
+        if (g.tensor[t].type == i32)
+          d.indices(t) = source.world().get_index(t);
+        else
+          d.values(t) = source.world().get(t);
+      }
     });
     c.loss.push_back((loss + device.values(g.loss)[0]) / g.micro_batches);
   }
@@ -149,18 +155,67 @@ TEST(pipeline_parity, groups_have_meshes_of_their_own) {
     }
 }
 
-/// One value with two homes: both are first the same, and stay so.
+/// One value with several homes: all are first the same, and stay so.
 TEST(pipeline_parity, a_tied_table_is_one_table) {
   const graph g = programs::tied_graph(4, 4);
   const course one = train_on_one_device(g, 3);
   const int table = find_tensor(g, "embedding.weight");
-  for (const char* name : {"tp", "vocab", "zero1", "zero3"}) {
-    model_run<double> run(g, programs::strategy_of_parts(name, 2), {.schedule = schedule_called("ZB-H1"), .ranks = 4});
-    const sharded_program& p = run.world().program();
-    ASSERT_GE(table, 0);
-    ASSERT_GE(p.second_home[table], 0) << name;
-    EXPECT_NE(part_of_value(p, p.home[table]), part_of_value(p, p.second_home[table]));
-    EXPECT_LE(difference(one, train(run, g, 3)), 1e-9) << name;
+  for (const pipeline_value& pipeline : {pipeline_value{.schedule = schedule_called("ZB-H1"), .ranks = 4},
+                                         pipeline_value{.schedule = schedule_called("DualPipe"), .ranks = 2}})
+    for (const char* name : {"dp", "tp", "vocab", "zero1", "zero2", "zero3"}) {
+      model_run<double> run(g, programs::strategy_of_parts(name, 2), pipeline);
+      const sharded_program& p = run.world().program();
+      ASSERT_GE(table, 0);
+      const int other = other_home_of(p, p.home[table]);
+      ASSERT_GE(other, 0) << name;
+      EXPECT_NE(part_of_value(p, p.home[table]), part_of_value(p, other));
+      EXPECT_LE(difference(one, train(run, g, 3)), 1e-9) << name << ", " << pipeline.schedule->name;
+    }
+}
+
+/// Each stage accumulates what it contributes, and stages are added in their order: a schedule changes no bit.
+TEST(pipeline_parity, a_tied_table_has_the_bits_of_every_schedule) {
+  const int steps = tested::tries(2, 20);
+  for (const int stages : {2, 4}) {
+    const graph g = programs::tied_graph(4, 8);
+    const course one = train_on_one_device(g, steps);
+    course first;
+    int schedules = 0;
+    for (const named_schedule& s : schedule_table.item)
+      for (const int chunks : {1, 2}) {
+        const pipeline_shape n{stages / chunks, chunks, 8};
+        if (!s.check(n).ok() || (s.fixed_chunks > 0 && s.fixed_chunks != chunks)) continue;
+        const pipeline_value pipeline{
+            .schedule = &s, .ranks = n.ranks, .chunks = chunks, .accumulates_in_any_order = true};
+        const course c = train_piped(g, strategy_called("single", 1).strategy, pipeline, steps);
+        EXPECT_LE(difference(one, c), 1e-9) << s.name << ", " << stages << " stages";
+        ++schedules;
+        if (!keeps_the_order_of_sums(s)) continue;
+        if (first.loss.empty()) first = c;
+        EXPECT_TRUE(first == c) << s.name << ", " << stages << " stages";
+      }
+    EXPECT_GE(schedules, 8);
+  }
+}
+
+/// A matrix that layers of two, three or all four stages read, several of them in one stage.
+TEST(pipeline_parity, a_matrix_of_many_stages_is_one_matrix) {
+  for (const std::vector<bool>& shares :
+       {std::vector<bool>{true, false, true, true, false, false, true, true},
+        std::vector<bool>{false, false, true, true, false, true, true, false}, std::vector<bool>(8, true)}) {
+    const graph g = programs::shared_matrix_graph(shares, 8);
+    const course one = train_on_one_device(g, 2);
+    course first;
+    for (const char* name : {"1F1B", "GPipe", "ZB-H1", "DualPipe", "Chimera"})
+      for (const char* strategy : {"single", "dp", "zero2", "zero3"}) {
+        const bool single = std::string(strategy) == "single";
+        const pipeline_value pipeline{.schedule = schedule_called(name), .ranks = 4};
+        const course c = train_piped(g, programs::strategy_of_parts(strategy, single ? 1 : 2), pipeline, 2);
+        EXPECT_LE(difference(one, c), 1e-9) << name << ", " << strategy;
+        if (!single || !keeps_the_order_of_sums(*pipeline.schedule)) continue;
+        if (first.loss.empty()) first = c;
+        EXPECT_TRUE(first == c) << name;
+      }
   }
 }
 

@@ -4,7 +4,7 @@
 //
 //   - it has a loss, at least one micro-batch, and gradients
 //   - the gradient of the loss is 1 / micro-batches: what accumulates is the mean
-//   - with several micro-batches, norms and updates read accumulated gradients, not those of the last one
+//   - with several micro-batches, norms and updates read accumulated gradients or sums of these, not the last one's
 //   - some parameter has a next value
 //
 // A graph without gradients may run forward; a graph without optimizer may show gradients. Neither is a step of
@@ -46,7 +46,7 @@ constexpr graph_status check_training(const graph& g) {
     for (int i = 0; i < o.operand_count && g.micro_batches > 1; ++i) {
       const graph_tensor& read = g.tensor[o.operand[i]];
       if (read.kind == graph_tensor_kind::gradient && read.producer >= 0 &&
-          !g.value_of(g.op[read.producer]).accumulates)
+          g.op[read.producer].phase < graph_phase::norm && !g.value_of(g.op[read.producer]).accumulates)
         return {graph_code::micro_batches_changed, o.name, read.name, i, 0, g.micro_batches, 1};
     }
   }

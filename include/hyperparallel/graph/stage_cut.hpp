@@ -10,7 +10,8 @@
 //   - a forward operator belongs to the stage that its name says; without a say to the latest stage among those that make
 //     its operands (a head, a loss), or to the first (an embedding)
 //   - a backward or recomputed operator belongs to the stage of its forward operator
-//   - a sum of contributions to a gradient belongs to the stage that makes all of them, else to that of its tensor
+//   - a sum of contributions to a gradient belongs to the stage that makes all of them, else to that of its tensor;
+//     where gradients are accumulated, tied_gradients.hpp takes such sums apart
 //   - accumulation, squares and update belong to the stage of their parameter, which is that of its first reader; a sum of
 //     squares to the latest stage among its operands, the factor that clips to the stage of the loss
 //

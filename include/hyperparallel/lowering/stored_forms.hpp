@@ -59,7 +59,7 @@ constexpr void visit_arrays(lowered_program& l, const Visit& visit) {
   visit(l.program.step);
   visit(l.program.home);
   visit(l.program.whole);
-  visit(l.program.second_home);
+  visit(l.program.other_home);
   visit(l.program.part);
   visit(l.pulls.moves.kind);
   visit(l.pulls.moves.of);

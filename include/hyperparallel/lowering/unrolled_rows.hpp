@@ -29,12 +29,11 @@ namespace hyperparallel { inline namespace v0_2 {
 enum class unroll_code : unsigned char {
   ok,
   program_is_refused,
-  micro_batches_differ,          ///< `given` of the schedule, `expected` of the graph
-  stages_differ,                 ///< `given` of the schedule, `expected` of the program
-  ranks_differ,                  ///< `given` of the schedule, `expected` parts
-  copies_differ,                 ///< `given` of each stage in the schedule, `expected` programs
-  parameter_is_in_two_stages,    ///< which a schedule that holds each stage twice does not take
-  copies_are_unlike,             ///< strategies of the groups differ, which such a schedule does not take either
+  micro_batches_differ,  ///< `given` of the schedule, `expected` of the graph
+  stages_differ,         ///< `given` of the schedule, `expected` of the program
+  ranks_differ,          ///< `given` of the schedule, `expected` parts
+  copies_differ,         ///< `given` of each stage in the schedule, `expected` programs
+  copies_are_unlike,  ///< strategies of the groups differ, which a schedule that holds each stage twice does not take
   action_is_of_another_kind,     ///< `action` moves, gathers or offloads, which the program says itself
   action_stands_elsewhere,       ///< `action` is in the row of `rank`, its stage is another's
   action_is_missing_or_doubled,  ///< `action` stands `given` times
@@ -49,7 +48,6 @@ constexpr const char* to_text(unroll_code c) {
                                   "the schedule has another number of stages",
                                   "the schedule has another number of ranks",
                                   "the schedule holds each stage another number of times",
-                                  "the schedule holds each stage twice, and two stages read one parameter",
                                   "the schedule holds each stage twice, and the strategies of the groups differ",
                                   "the schedule has an action that is none of computing",
                                   "the schedule has an action in the row of another rank",
@@ -137,7 +135,6 @@ class row_unroller {
     if (s_.ranks != parts_of(p_)) return fail({unroll_code::ranks_differ, {}, -1, s_.ranks, parts_of(p_)});
     if (copies() == 2 && copy_[1].program->step.size != p_.step.size) return fail({unroll_code::copies_are_unlike});
     if (s_.copies != copies()) return fail({unroll_code::copies_differ, {}, -1, s_.copies, copies()});
-    if (copies() == 2 && !p_.second_home.empty()) return fail({unroll_code::parameter_is_in_two_stages});
   }
 
   /// Every work of every stage and micro-batch stands once, in the row of the stage's part; weights in order.
@@ -208,7 +205,6 @@ class row_unroller {
     q.buckets = p_.buckets * s_.micro_batches;
     q.unrolled = true;
     q.home.resize(p_.home.size, -1);
-    if (copies() == 2 || !p_.second_home.empty()) q.second_home.resize(p_.home.size, -1);
     const int m = s_.micro_batches;
     for (int c = 0; c < copies(); ++c) {
       stage_copy& from = copy_[c];
@@ -222,9 +218,14 @@ class row_unroller {
         for (int k = 0; k < m; ++k) feed_input(copy_[k * copies() / m], t, k);
         continue;
       }
+      int before = -1;  // the home that this one comes after
       for (int c = 0; c < copies(); ++c)
-        (c == 0 ? q.home : q.second_home)[t] = keep_home(copy_[c], copy_[c].program->home[t]);
-      if (!p_.second_home.empty() && p_.second_home[t] >= 0) q.second_home[t] = keep_home(copy_[0], p_.second_home[t]);
+        visit_homes(*copy_[c].program, t, [&](int v) {
+          const int kept = keep_home(copy_[c], v);
+          if (before >= 0) q.other_home.resize(before + 1, -1);
+          (before < 0 ? q.home[t] : q.other_home[before]) = kept;
+          before = kept;
+        });
     }
   }
   constexpr void feed_input(stage_copy& from, int t, int k) {
@@ -299,7 +300,6 @@ class row_unroller {
       total.producer = q.graph.op.size;
       o.result[0] = q.graph.tensor.push(total);
       q.home.push(-1);
-      q.second_home.push(-1);
       program_compute c;
       c.op = q.graph.op.push(o);
       int own[2] = {}, other[2] = {};

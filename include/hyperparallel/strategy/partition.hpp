@@ -57,7 +57,7 @@ class partitioner : program_writer {
       program_.status.code = strategy_code::stages_are_refused;
       return static_cast<sharded_program&&>(program_);
     }
-    find_complete_gradients();
+    complete_ = detail::complete_gradients(program_.graph);
     const int operators = program_.graph.op.size;  // what the walk adds is not walked
     graph_phase phase = graph_phase::forward;
     for (int o = 0; o < operators && closed_ && status().code == strategy_code::ok; ++o) {
@@ -85,14 +85,6 @@ class partitioner : program_writer {
   }
 
  private:
-  constexpr void find_complete_gradients() {
-    const graph& g = program_.graph;
-    complete_.resize(g.tensor.size, false);
-    for (int t = 0; t < g.tensor.size; ++t)
-      if (g.tensor[t].kind == graph_tensor_kind::parameter && g.tensor[t].gradient >= 0)
-        complete_[g.tensor[t].gradient] = true;
-  }
-
   // ---- operators ----
 
   constexpr void walk(int o) {
@@ -315,7 +307,8 @@ class partitioner : program_writer {
       l = update_layout(op);
     }
     for (int i = 0; i < op.operand_count; ++i)
-      at[i] = ensure(op.operand[i], rule.operand[i].rank == l.rank ? l : replicated_of(rule.operand[i].rank));
+      at[i] = rule.operand[i].rank == l.rank ? ensure_reduced(op.operand[i], l)
+                                             : ensure(op.operand[i], replicated_of(rule.operand[i].rank));
     compute_in(o, at, l);
   }
 

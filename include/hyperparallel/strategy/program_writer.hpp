@@ -27,6 +27,20 @@ constexpr graph copy_with_room(const graph& g) {
   return copy;
 }
 
+/// Of each tensor: whether it is the gradient of a parameter, or what a stage contributes to one of several stages.
+constexpr growing_array<bool> complete_gradients(const graph& g) {
+  growing_array<bool> complete;
+  complete.resize(g.tensor.size, false);
+  const auto is_parameter = [&](int t) { return t >= 0 && g.tensor[t].kind == graph_tensor_kind::parameter; };
+  for (int t = 0; t < g.tensor.size; ++t)
+    if (is_parameter(t) && g.tensor[t].gradient >= 0) complete[g.tensor[t].gradient] = true;
+  for (const graph_operator& op : g.op)
+    if (g.value_of(op).accumulates && g.tensor[op.operand[1]].kind == graph_tensor_kind::gradient &&
+        is_parameter(g.tensor[op.operand[1]].source))
+      complete[op.operand[1]] = true;
+  return complete;
+}
+
 }  // namespace detail
 
 /// The stages of a pipeline and the part that runs each.
@@ -130,10 +144,10 @@ class program_writer {
       lives = layouts().refine(program_.graph, tensor, wanted, rule_stage::parameter);
     const int here = book_.add(tensor, lives, {}, -1, true);
     if (!again) return program_.home[tensor] = here;
-    program_.second_home.resize(program_.home.size, -1);
+    if (program_.other_home.size <= first) program_.other_home.resize(first + 1, -1);
     second_stage_.resize(program_.home.size, -1);
     second_stage_[tensor] = stage_;
-    return program_.second_home[tensor] = here;
+    return program_.other_home[first] = here;
   }
   /// The stage that a tensor's second home was made for, or -1.
   constexpr int second_stage_of(int tensor) const { return tensor < second_stage_.size ? second_stage_[tensor] : -1; }
@@ -157,21 +171,33 @@ class program_writer {
     step(true, program_.move.push({from, v, -1}));
     return v;
   }
+  /// The same where terms that another part alone has are reduced there to what is wanted, not all to the whole.
+  constexpr int ensure_reduced(int tensor, const layout_value& wanted) {
+    const int from = book_.best(tensor) < 0 ? book_.part_that_has(tensor) : -1;
+    const bool alike = from >= 0 && mesh_of_part(program_, from) == mesh();
+    return alike ? hand_over(tensor, from, wanted, wanted) : ensure(tensor, wanted);
+  }
   /// The tensor's value in this part, pulled from the part that has it; -1: none has. Terms are reduced where they are.
   constexpr int hand_over(int tensor, const layout_value& wanted) {
-    const int stage = stage_, from = book_.part_that_has(tensor);
+    const int from = book_.part_that_has(tensor);
     if (from < 0) return -1;
     if (const int producer = program_.graph.tensor[tensor].producer;
         producer >= 0 && program_.graph.op[producer].operand_count == 0)
       return make_here(producer, tensor);
+    book_.enter_part(from);
+    layout_value whole = program_.value[book_.best(tensor)].layout;
+    for (int a = 0; a < mesh().axis_count; ++a) whole.partial[a] = reduce_op::none;
+    enter_stage(stage_);
+    return hand_over(tensor, from, whole, whole.mesh == mesh() ? whole : wanted);
+  }
+  /// The same from where it `lies`, brought there by the part that has it, to where it `comes`. Domain: both are whole.
+  constexpr int hand_over(int tensor, int from, const layout_value& lies, const layout_value& comes) {
+    const int stage = stage_;
     enter_stage(stages_->cut.of_tensor[tensor]);
     book_.enter_part(from);
-    int v = book_.best(tensor);
-    layout_value whole = program_.value[v].layout;
-    for (int a = 0; a < mesh().axis_count; ++a) whole.partial[a] = reduce_op::none;
-    v = ensure(tensor, whole);
+    const int v = ensure(tensor, lies);
     enter_stage(stage);
-    const int here = book_.add(tensor, whole.mesh == mesh() ? whole : wanted);
+    const int here = book_.add(tensor, comes);
     step(true, program_.move.push({v, here, -1}));
     return here;
   }
@@ -223,7 +249,7 @@ class program_writer {
   }
   /// Handed over, as it lies where the meshes are alike, and moved from there to where the part keeps it.
   constexpr void bring_to_second_home(int tensor, int value, int stage) {
-    const int entered = stage_, home = program_.second_home[replaced_tensor(tensor)];
+    const int entered = stage_, home = program_.other_home[program_.home[replaced_tensor(tensor)]];
     const layout_value updated = program_.value[value].layout;
     enter_stage(stage);
     if (updated == program_.value[home].layout || !(updated.mesh == mesh())) {

@@ -18,7 +18,7 @@
 // their own; values of a part are laid out on its mesh. `unrolled`: the steps are those of all
 // micro-batches, values of each its own, in an order that interleaves forward and backward (lowering/unrolled_rows.hpp);
 // then the inputs of micro-batch m are the values home + m. Where stages are held twice, on two parts, parameters and states
-// have a second home, which is set, cleared and updated like the first.
+// have another home, as has a parameter that two stages read; other homes are set, cleared and updated like the first.
 //
 // Operators work in tier 0. A move between tiers is a cache operator: `prefetch` copies towards tier 0, `store` away
 // from it, `detach` gives the source's memory back, for the value lies in its target, a slower tier, as well. Law:
@@ -103,7 +103,7 @@ struct sharded_program {
   growing_array<program_move> move;
   growing_array<program_step> step;
   growing_array<int> home;           ///< of each tensor: its value before the first step, or -1
-  growing_array<int> second_home;    ///< of each tensor, or -1; none: no stage is held twice
+  growing_array<int> other_home;     ///< of values that are homes: another one of the tensor, or -1; may end earlier
   growing_array<program_part> part;  ///< none: one part, on `mesh`
   bool unrolled = false;
   growing_array<whole_tensor> whole;
@@ -144,15 +144,20 @@ constexpr bool is_hand_over(const sharded_program& p, const program_move& m) {
   return part_of_value(p, m.source) != part_of_value(p, m.target);
 }
 
+/// The home that comes after the home `value` of the same tensor, or -1.
+constexpr int other_home_of(const sharded_program& p, int value) {
+  return value < p.other_home.size ? p.other_home.item[value] : -1;
+}
+
 /// Calls `visit` for each value that a tensor has before the first step: of an input of an unrolled program one a
-/// micro-batch, of what is held twice both.
+/// micro-batch, of what lives in several places all.
 template <class Visit>
 constexpr void visit_homes(const sharded_program& p, int tensor, const Visit& visit) {
   const int home = p.home.item[tensor];
   if (home < 0) return;
   const bool fed = p.unrolled && p.graph.tensor.item[tensor].kind == graph_tensor_kind::input;
   for (int k = 0; k < (fed ? p.graph.micro_batches : 1); ++k) visit(home + k);
-  if (tensor < p.second_home.size && p.second_home.item[tensor] >= 0) visit(p.second_home.item[tensor]);
+  for (int v = other_home_of(p, home); v >= 0; v = other_home_of(p, v)) visit(v);
 }
 
 /// The box of a value on the device at `position`, in coordinates of the whole tensor. O(dims + cuts).
