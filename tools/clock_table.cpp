@@ -107,9 +107,17 @@ handing over takes it replays the plan's schedule (`price/stage_replay.hpp`): 1F
 plan has several stages, and says "schedule replayed with simulated stages".
 
 A schedule that puts off gradients of parameters (ZB-H1, ZB-H2, ZB-V, V-Half, V-Min) is played with the part of backward that no gradient of
-an activation rests on. Bytes of a rank are what its stages hold from step to step, the activations that the schedule keeps there at
-once, and what the program of one stage takes beside them; gradients that wait for a put-off product are not counted. Layers are dealt
-evenly; where they do not divide by the stages and two more would, the first and the last stage have one less, for embedding and head.
+an activation rests on. Layers are dealt evenly; where they do not divide by the stages and two more would, the first and the last stage
+have one less, for embedding and head.
+
+Bytes of a rank are the most along its row of the schedule (`price/action_memory.hpp`). Of each stage the program says by lifetime what F, I,
+W and B of a micro-batch take at most and what they leave: between I and W the operands of the put-off products, the gradients of their
+results, and what was computed again for both; under recomputation that is many times what is kept from F to I. What is handed over is there
+an action longer, norm and update of a rank's stages stand beside each other, and on top come the gaps between the addresses of one
+stage. A test holds it against the program of all stages, unrolled, on 622 ranks of twelve schedules, with and without recomputation, tensor
+parallelism and a tied table: from 0.7 % below what is alive there to 0.4 % above its addresses, and of the fullest rank, with buffers of
+hand-overs, within 1.6 % of what is alive. Gaps between the addresses of the unrolled program are not counted.
+
 Searches compare plans of 1F1B; estimates, where nothing can be simulated, have its bubble. On 8, 16 and 32 A100, 42 published runs of 1F1B,
 interleaved 1F1B, ZB-1p and ZB-2p (2401.10241; as ZB-H1 and ZB-H2, of the latter the span of a rank) are predicted within 5.5 % in the mean,
 12 % at most, and the faster of two schedules is named in all 26 pairs that differ.

@@ -54,6 +54,7 @@
 #include <hyperparallel/planner/stage_memory.hpp>
 #include <hyperparallel/planner/step_timeline.hpp>
 #include <hyperparallel/planner/weight_storage.hpp>
+#include <hyperparallel/price/action_memory.hpp>
 #include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/price/device_traffic.hpp>
 #include <hyperparallel/price/folded_period.hpp>

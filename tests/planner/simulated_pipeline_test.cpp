@@ -13,6 +13,7 @@
 #include <hyperparallel/lowering/pipelined_program.hpp>
 #include <hyperparallel/planner/estimate.hpp>
 #include <hyperparallel/price/clock.hpp>
+#include <hyperparallel/strategy/memory_account.hpp>
 
 #include <layers/decoder_shapes.hpp>
 
@@ -98,7 +99,7 @@ TEST(SimulatedPipeline, AlikeStagesAreSimulatedOnce) {
   const hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
   hp::decoder d = small_decoders::dense();
   d.layers = 12;
-  const hp::decoder_plan p{.pp = 6, .dp = 2, .micro_batches = 8, .batch = 16, .sequence = 8};
+  const hp::decoder_plan p{.pp = 6, .dp = 2, .micro_batches = 8, .batch = 16, .sequence = 64};
   const hp::simulated_pipeline s = hp::simulate_pipeline(d, p, prices, hp::GiB);
   ASSERT_TRUE(s.ok());
   EXPECT_EQ(s.simulated, 2);
@@ -160,9 +161,10 @@ TEST(SimulatedPipeline, OfOtherSchedules) {
       if (schedule == hp::schedule_place<hp::zero_bubble_h1> || chunks > 1) {
         EXPECT_LT(s.replay.bubble, one.replay.bubble);
       }
-      if (schedule ==
-          hp::schedule_place<hp::zero_bubble_h2>) {  // seven micro-batches at once on the first rank, not four
-        EXPECT_EQ(s.stage[0].bytes, one.stage[0].bytes + 3 * kept);
+      // Seven micro-batches at once on the first rank, not four, and as much that is handed over, but for two activations.
+      if (schedule == hp::schedule_place<hp::zero_bubble_h2>) {
+        EXPECT_LE(s.stage[0].bytes, one.stage[0].bytes + 3 * kept);
+        EXPECT_GE(s.stage[0].bytes, one.stage[0].bytes + 3 * kept - 2 * (2 * 8 * 16 * 4));
       }
     }
   EXPECT_GT(played, 400 + 4);
@@ -237,6 +239,74 @@ TEST(SimulatedPipeline, OfARealModelIsCloseToTheEstimate) {
     EXPECT_LT(weights, 0.5);
     EXPECT_NEAR(static_cast<double>(s.bytes()) / static_cast<double>(e.evaluation.memory), 1.0, 0.1);
   }
+}
+
+/// What the schedule has on each rank at most, against the program of all stages, unrolled: no less than 97 % of what is alive there at
+/// once, and no more than its addresses take, which have the buffers of hand-overs, too.
+TEST(SimulatedPipeline, RanksHoldWhatTheUnrolledProgramHolds) {
+  const hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  hp::decoder wide = hp::test::llama3_8b, deep = wide, tied = hp::test::qwen25_0_5b;
+  wide.layers = tied.layers = 8;
+  deep.layers = 16;
+  deep.vocabulary = 4096;
+  double least = 1, most = 0, fullest = 0;
+  int ranks = 0;
+  const auto hold = [&](const hp::decoder& d, hp::decoder_plan p) {
+    if (!hp::check_plan(d, p, hp::device_count_of(p)).ok()) return;
+    const hp::named_schedule& schedule = hp::schedule_of(p);
+    SCOPED_TRACE(schedule.name + (", " + std::to_string(d.layers)) + " layers, pp " + std::to_string(p.pp) + ", tp " +
+                 std::to_string(p.tp) + (p.recomputed ? ", recomputed" : ""));
+    const hp::simulated_pipeline s = hp::simulate_pipeline(d, p, prices, hp::extent_t{1} << 50);
+    ASSERT_TRUE(s.ok());
+    hp::pipeline_value pipeline{.schedule = &schedule, .ranks = p.pp, .chunks = p.chunks};
+    pipeline.accumulates_in_any_order = true;
+    const hp::pipelined_program one = hp::partition(hp::training_graph_of(d, p, true), hp::strategy_of(p), pipeline);
+    ASSERT_TRUE(one.ok());
+    const hp::program_moves moves = hp::kinds_of_moves(one.program, prices.links());
+    const hp::program_addresses addresses = hp::plan_addresses(one.program, moves);
+    const hp::storage_uses uses(one.program);
+    for (int rank = 0; rank < p.pp; ++rank) {
+      hp::extent_t planned = 0;
+      for (const hp::simulated_stage& stage : s.stage) planned = stage.rank == rank ? stage.least_bytes : planned;
+      const double bytes = static_cast<double>(planned),
+                   by_address = static_cast<double>(addresses.high_water_of(rank)),
+                   alive = static_cast<double>(
+                       hp::memory_account_of(one.program, moves, uses, hp::storage_alignment, rank).peak);
+      EXPECT_GE(bytes / alive, 0.97) << "rank " << rank;
+      EXPECT_LE(bytes / by_address, 1.03) << "rank " << rank;
+      least = std::min(least, bytes / alive);
+      most = std::max(most, bytes / by_address);
+    }
+    ranks += p.pp;
+    const double off =
+        static_cast<double>(s.least_bytes()) / static_cast<double>(addresses.alive_maximum[0]) - 1;  // with buffers
+    EXPECT_LE(std::abs(off), 0.03);
+    fullest = std::max(fullest, std::abs(off));
+  };
+  for (int schedule = 0; schedule < hp::published_schedule_count; ++schedule)
+    for (const int pp : {2, 4})
+      for (const int chunks : {1, 2})
+        for (const int tp : {1, 2}) {
+          hp::decoder_plan p{.tp = tp,
+                             .pp = pp,
+                             .dp = tp,
+                             .zero = tp - 1,
+                             .micro_batches = 8,
+                             .schedule = schedule,
+                             .chunks = chunks,
+                             .batch = 16,
+                             .sequence = 4096};
+          hold(wide, p);
+          if (tp == 2) hold(tied, p);
+          p.recomputed = true;
+          hold(wide, p);
+          p.recomputed = false;
+          p.micro_batches = 4;
+          hold(deep, p);
+        }
+  EXPECT_GT(ranks, 500);
+  std::printf("of %d ranks: from %.2f %% of what is alive to %.2f %% of addresses; the fullest within %.2f %%\n", ranks,
+              100 * least, 100 * most, 100 * fullest);
 }
 
 /// The replay of stages, simulated one by one, against the clock of the pipeline that runs as one plan.

@@ -14,8 +14,10 @@ namespace hyperparallel { inline namespace v0_2 {
 /// What a step of one micro-batch belongs to.
 enum class stage_work : unsigned char { forward, input_gradient, weight_gradient, update };
 
-/// Of each step of a program of stages. What a stage hands back is what a stage before it reads backward. O(steps).
-constexpr growing_array<stage_work> work_of_steps(const sharded_program& p) {
+/// Of each step of a program whose step i is of stage `stage_of(i)`. What a stage hands back is what another one reads
+/// backward. O(steps).
+template <class StageOf>
+constexpr growing_array<stage_work> work_of_steps(const sharded_program& p, const StageOf& stage_of) {
   growing_array<stage_work> work;
   growing_array<bool> handed;  // of each value: a gradient of another stage depends on it
   growing_array<int> stage;    // of each value: where it is written in the backward phase, or -1
@@ -25,9 +27,10 @@ constexpr growing_array<stage_work> work_of_steps(const sharded_program& p) {
   for (int i = 0; i < p.step.size; ++i) {
     const program_step& s = p.step.item[i];
     if (s.phase != graph_phase::backward) continue;
+    const int own = stage_of(i);
     visit_values(p, s, [&](int v, bool written) {
-      if (written) stage[v] = s.stage;
-      if (!written && stage[v] >= 0 && stage[v] != s.stage) handed[v] = true;
+      if (written) stage[v] = own;
+      if (!written && stage[v] >= 0 && stage[v] != own) handed[v] = true;
     });
   }
   for (int i = p.step.size - 1; i >= 0; --i) {
@@ -44,6 +47,11 @@ constexpr growing_array<stage_work> work_of_steps(const sharded_program& p) {
     });
   }
   return work;
+}
+
+/// Of each step of a program of stages. O(steps).
+constexpr growing_array<stage_work> work_of_steps(const sharded_program& p) {
+  return work_of_steps(p, [&](int i) { return p.step.item[i].stage; });
 }
 
 }}  // namespace hyperparallel::v0_2

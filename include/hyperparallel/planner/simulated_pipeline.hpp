@@ -11,18 +11,18 @@
 // `lower_fastest`, layers unrolled, with the plan's strategy; stage_passes.hpp reads from its clock what the passes of a micro-batch
 // take. The last stage is lowered with the whole vocabulary: its head is that stage's, its embedding the first one's. The others
 // are lowered with as many rows as devices, so that what is not theirs takes next to nothing, and of them the time of their
-// layers counts. Stages with as many layers of each kind are simulated once, within the memory of the first of them; so
+// layers counts. Stages with as many layers of each kind are simulated once, within the memory of the fullest rank among theirs; so
 // layers of a kind stand together, whatever their order in the model, and are computed again one by one.
 //
-// Bytes of a rank are the homes of its stages, without the embedding's on the last stage unless the head is tied to it, with
-// them on the first; what forward keeps for backward, of layers and embedding, of all micro-batches that the schedule has there
-// at once, packed without gaps; and the most that the program of one of its stages, with one micro-batch, takes beside these by
-// address. Gradients that a schedule keeps for what it puts off are not counted.
+// Bytes of a rank are the most that its stages hold along its row of the schedule (action_memory.hpp), what they hold between I and W
+// of a micro-batch too; and what the addresses of the program that is simulated take beyond what it has alive at once, the most of
+// its stages.
 // Laws: alike stages have alike passes; where it is ok no rank exceeds the memory; the makespan is that of `replay_stages`.
 // Units: picoseconds, bytes. O(different stages · (partition + lower_fastest) + the replay).
 
 #include <hyperparallel/pipeline/stage_split.hpp>
 #include <hyperparallel/planner/plan_check.hpp>
+#include <hyperparallel/price/action_memory.hpp>
 #include <hyperparallel/price/lookahead.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>
 #include <hyperparallel/price/stage_replay.hpp>
@@ -91,10 +91,11 @@ namespace detail {
 struct stage_kind {
   layer_kinds has{};
   bool is_last = false;
-  sharded_program program{};                ///< until it is lowered
-  extent_t home = 0, kept = 0;              ///< from step to step; of one micro-batch, from forward to backward
-  extent_t table = 0;                       ///< of the last: what the embedding's table and states take
-  extent_t passing = 0, least_passing = 0;  ///< what its program takes beside both
+  sharded_program program{};  ///< until it is lowered
+  stage_holding holding{};    ///< without the embedding
+  extent_t alive = 0;         ///< that its program has at once
+  extent_t by_address = 0,
+           least_by_address = 0;  ///< what its addresses take beyond: of this plan, and without lookahead
   stage_passes passes{}, embedding{};
   int lookahead = 0;
 };
@@ -123,7 +124,7 @@ class stage_simulator {
     out.hand_over = hand_over.picoseconds;
     if (!split.ok() || !hand_over.ok()) return static_cast<simulated_pipeline&&>(out);
     for (int s = 0; s < shape.stages(); ++s) of_stage.push(kind_of(split, s));
-    if (!find_homes() || !lower_kinds()) return static_cast<simulated_pipeline&&>(out);
+    if (!find_peaks() || !lower_kinds()) return static_cast<simulated_pipeline&&>(out);
     fill_stages();
     growing_array<stage_passes> passes;
     for (const simulated_stage& s : out.stage) passes.push(s.passes);
@@ -149,71 +150,64 @@ class stage_simulator {
   }
 
   constexpr stage_kind last_kind(const layer_kinds& has) const {
-    stage_kind k = kind_with(decoder_with(d, has), has, decoder_part::embedding);
+    stage_kind k = kind_with(decoder_with(d, has), has, {decoder_part::layers, decoder_part::head});
     k.is_last = true;
-    for (int s = 0; s < k.program.storage.size; ++s)
-      if (k.program.storage[s].home && part_of_home(k.program, s) == decoder_part::embedding)
-        k.table += k.program.storage[s].bytes;
     return k;
   }
   constexpr stage_kind inner_kind(const layer_kinds& has) const {
     decoder model = decoder_with(d, has);
     model.vocabulary = device_count_of(plan) / plan.pp;
     model.positions = 0;
-    return kind_with(model, has, decoder_part::head);
+    return kind_with(model, has, {decoder_part::layers, decoder_part::layers});
   }
-  /// What it keeps is counted without the part that is another stage's.
-  constexpr stage_kind kind_with(const decoder& model, const layer_kinds& has, decoder_part other) const {
+  constexpr stage_kind kind_with(const decoder& model, const layer_kinds& has, part_range own) const {
     stage_kind k{.has = has, .program = program_of(model)};
-    const sharded_program& p = k.program;
-    visit_kept_memory(p, pipeline_form(p.graph, 1), [&](int storage, int first, extent_t bytes) {
-      if (p.storage[storage].home)
-        k.home += bytes;
-      else if (part_of(p, p.step[first]) != other)
-        k.kept += bytes;
-    });
+    const program_moves moves = kinds_of_moves(k.program, prices.links());
+    k.holding = holding_of(k.program, moves, own);
+    k.alive = alive_maximum(k.program, moves);
     return k;
   }
-
-  /// Sums up what the ranks hold beside what a program passes through. False where the schedule is too large to be replayed.
-  constexpr bool find_homes() {
-    held.resize(shape.ranks, extent_t{0});
-    pipeline_costs costs;
-    for (int s = 0; s < shape.stages(); ++s) {
-      held[rank_of(s)] += home_of(s);
-      costs.bytes.push({0, kind[of_stage[s]].kept});
-    }
-    if (is_1f1b(plan)) {
-      for (int r = 0; r < shape.ranks; ++r)
-        held[r] += smaller(extent_t{shape.ranks} - r, extent_t{plan.micro_batches}) * kind[of_stage[r]].kept;
-      return true;
-    }
-    const pipeline_account a = replay_listed(plan.schedule, shape, costs);
-    if (!a.ok()) out.code = simulated_pipeline_code::schedule_is_too_large;
-    for (int r = 0; r < shape.ranks && a.ok(); ++r) held[r] += a.rank[r].peak_bytes;
-    return a.ok();
-  }
-  constexpr extent_t home_of(int stage) const {
-    const stage_kind& k = kind[of_stage[stage]];
-    const extent_t table = end().table;
-    return k.home + (stage == 0 ? table : 0) - (k.is_last && !d.tied ? table : 0);
+  /// Of the first stage, which has the embedding.
+  constexpr stage_holding first_holding() const {
+    constexpr part_range own{decoder_part::embedding, decoder_part::layers};
+    const layer_kinds& has = kind[of_stage[0]].has;
+    if (has == end().has) return holding_of(end().program, kinds_of_moves(end().program, prices.links()), own);
+    const sharded_program p = program_of(decoder_with(d, has));
+    return holding_of(p, kinds_of_moves(p, prices.links()), own);
   }
 
-  /// Lowers each kind within what the rank of its first stage has left.
+  /// What the ranks hold at most. False where the schedule is too large to be replayed.
+  constexpr bool find_peaks() {
+    pipeline_shape played = shape;  // 1F1B of more micro-batches goes on as it does
+    if (is_1f1b(plan))
+      played.micro_batches = static_cast<int>(smaller(extent_t{shape.micro_batches}, 2 * extent_t{shape.ranks}));
+    if (extent_t{played.stages()} * played.micro_batches > most_replayed_passes) {
+      out.code = simulated_pipeline_code::schedule_is_too_large;
+      return false;
+    }
+    growing_array<stage_holding> holdings;
+    holdings.push(first_holding());
+    for (int s = 1; s < shape.stages(); ++s) holdings.push(kind[of_stage[s]].holding);
+    held = peaks_of_ranks(holdings, schedule_of(plan).generate(played, false));
+    return true;
+  }
+
+  /// Lowers each kind within what the fullest rank of its stages has left.
   constexpr bool lower_kinds() {
     for (int i = 0; i < kind.size; ++i) {
       stage_kind& k = kind[i];
-      int first = 0;
-      while (of_stage[first] != i) ++first;
-      const extent_t within = memory - held[rank_of(first)] + k.home + k.kept;
+      extent_t fullest = 0;
+      for (int s = 0; s < shape.stages(); ++s)
+        if (of_stage[s] == i) fullest = larger(fullest, held[rank_of(s)]);
+      const extent_t within = memory - fullest + k.alive;
       ++out.simulated;
       const clocked_plan c = lower_fastest(static_cast<sharded_program&&>(k.program), {.topology = prices.links()},
                                            prices.device(), larger(within, extent_t{1}));
       const passes_of_parts passes(c.ok() ? c.lowered : lowered_program{}, prices.device());
       if (!passes.ok()) return false;
       k.lookahead = c.lookahead;
-      k.passing = c.bytes() - k.home - k.kept;
-      k.least_passing = c.least_bytes - k.home - k.kept;
+      k.by_address = c.bytes() - k.alive;
+      k.least_by_address = c.least_bytes - k.alive;
       k.passes = passes.of(decoder_part::layers);
       if (!k.is_last) continue;
       k.embedding = passes.of(decoder_part::embedding);
@@ -224,18 +218,18 @@ class stage_simulator {
   }
 
   constexpr void fill_stages() {
-    growing_array<extent_t> passing, least_passing;
-    passing.resize(shape.ranks, extent_t{0});
-    least_passing.resize(shape.ranks, extent_t{0});
+    growing_array<extent_t> above, least_above;
+    above.resize(shape.ranks, extent_t{0});
+    least_above.resize(shape.ranks, extent_t{0});
     for (int s = 0; s < shape.stages(); ++s) {
       const stage_kind& k = kind[of_stage[s]];
-      passing[rank_of(s)] = larger(passing[rank_of(s)], k.passing);
-      least_passing[rank_of(s)] = larger(least_passing[rank_of(s)], k.least_passing);
+      above[rank_of(s)] = larger(above[rank_of(s)], k.by_address);
+      least_above[rank_of(s)] = larger(least_above[rank_of(s)], k.least_by_address);
     }
     for (int s = 0; s < shape.stages(); ++s) {
       const int r = rank_of(s);
       const stage_kind& k = kind[of_stage[s]];
-      out.stage.push({k.has, k.passes, r, k.lookahead, held[r] + passing[r], held[r] + least_passing[r]});
+      out.stage.push({k.has, k.passes, r, k.lookahead, held[r] + above[r], held[r] + least_above[r]});
       if (s == 0) out.stage[0].passes += end().embedding;
     }
   }
@@ -247,7 +241,7 @@ class stage_simulator {
   const extent_t memory;
   growing_array<stage_kind> kind;
   growing_array<int> of_stage;   ///< the kind of each stage
-  growing_array<extent_t> held;  ///< of each rank: homes, and what is kept at most
+  growing_array<extent_t> held;  ///< of each rank, at most
   simulated_pipeline out{};
 };
 

@@ -11,12 +11,13 @@
 // step with one micro-batch it belongs to the update, which waits for it; of several, what of it is not hidden belongs
 // to backward. Operators belong to the part of their forward operator; sums of gradients to that of the last of their terms; all
 // else to that of its name. Of the update, what belongs to no parameter is of the layers.
-// Schedules of the zero-bubble kind put off gradients of parameters. Their time is the field `weights`: operators of backward whose
-// results no gradient of an activation of another part depends on. Moves are never among them.
+// Schedules of the zero-bubble kind put off gradients of parameters. Their time is the field `weights`: operators of backward that are
+// of W where each part is a stage (stage_work.hpp). Moves are never among them.
 // Laws: times of all parts, micro-batches counted, add up to the makespan of the plan's clock; so do `computed` and `moved` to
 // its busy times. Units: picoseconds. O(rows + waits).
 
 #include <hyperparallel/graph/sharding_plan.hpp>
+#include <hyperparallel/lowering/stage_work.hpp>
 #include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/strategy/gradient_buckets.hpp>
 
@@ -87,43 +88,6 @@ constexpr decoder_part part_of(const sharded_program& p, const program_step& s) 
   return detail::part_called(g.name_of_op(op), s.phase);
 }
 
-/// The part of a storage that lives from step to step.
-constexpr decoder_part part_of_home(const sharded_program& p, int storage) {
-  return detail::part_called(p.graph.text_at(p.graph.tensor[p.storage[storage].tensor].name), graph_phase::forward);
-}
-
-namespace detail {
-
-/// Of each step of `p`: it is an operator of backward on which no gradient rests that leaves the operator's part. O(steps · operands).
-constexpr growing_array<bool> steps_of_weights(const sharded_program& p) {
-  const graph& g = p.graph;
-  growing_array<bool> found, waited;  // of steps; of tensors: a later gradient of activations rests on it
-  found.resize(p.step.size, false);
-  waited.resize(g.tensor.size, false);
-  growing_array<decoder_part> made_in;  // of each tensor
-  made_in.resize(g.tensor.size, decoder_part::layers);
-  for (const program_step& s : p.step) {
-    if (s.is_move || s.phase != graph_phase::backward) continue;
-    const graph_operator& o = g.op[p.compute[s.index].op];
-    for (int r = 0; r < o.result_count; ++r) made_in[o.result[r]] = part_of(p, s);
-  }
-  for (int i = p.step.size - 1; i >= 0; --i) {
-    const program_step& s = p.step[i];
-    if (s.is_move || s.phase != graph_phase::backward) continue;
-    const graph_operator& o = g.op[p.compute[s.index].op];
-    found[i] = true;
-    for (int r = 0; r < o.result_count; ++r) found[i] = found[i] && !waited[o.result[r]];
-    for (int k = 0; k < o.operand_count; ++k) {
-      const int t = o.operand[k];
-      const bool leaves = g.tensor[t].producer >= 0 && made_in[t] != part_of(p, s);
-      waited[t] = waited[t] || !found[i] || leaves;
-    }
-  }
-  return found;
-}
-
-}  // namespace detail
-
 class passes_of_parts {
  public:
   cost_code code = cost_code::ok;  ///< where it is not ok, all else is 0
@@ -143,8 +107,7 @@ class passes_of_parts {
   }
 
  private:
-  constexpr pass_time& pass_of(const sharded_program& p, const program_step& s, bool reduced_once) {
-    stage_passes& own = part[static_cast<int>(part_of(p, s))];
+  static constexpr pass_time& pass_of(stage_passes& own, const program_step& s, bool reduced_once) {
     if (s.phase >= graph_phase::norm || reduced_once) return own.update;
     return s.phase == graph_phase::forward ? own.forward : own.backward;
   }
@@ -156,14 +119,18 @@ class passes_of_parts {
     const plan_timeline times = play(r.plan, prices.duration);
     const sharded_program& p = l.program;
     const bool once = p.graph.micro_batches == 1;
-    const growing_array<bool> of_weights = detail::steps_of_weights(p);
+    growing_array<decoder_part> parts;  // of each step
+    for (const program_step& s : p.step) parts.push(part_of(p, s));
+    const growing_array<stage_work> work = work_of_steps(p, [&](int i) { return static_cast<int>(parts[i]); });
     extent_t reached = 0, reduced = 0;
     pass_time* last = nullptr;  // of the reduction that ends last
     for (int i = 0; i < r.plan.row.size; ++i) {
-      const program_step& s = p.step[r.plan.row[i].step];
+      const int step = r.plan.row[i].step;
+      const program_step& s = p.step[step];
       const extent_t end = times.end[r.plan.row[i].first_task];
       const bool reduces = s.is_move && detail::reduced_gradient_axes(p, p.move[s.index]) != 0;
-      pass_time& pass = pass_of(p, s, reduces && once);
+      stage_passes& own = part[static_cast<int>(parts[step])];
+      pass_time& pass = pass_of(own, s, reduces && once);
       (s.is_move ? pass.moved : pass.computed) += prices.duration[i];
       if (reduces && s.phase < graph_phase::norm) {
         if (end > reduced) last = &pass;
@@ -171,8 +138,8 @@ class passes_of_parts {
         continue;
       }
       pass.time += larger(end - reached, extent_t{0});
-      if (of_weights[r.plan.row[i].step])
-        part[static_cast<int>(part_of(p, s))].weights += larger(end - reached, extent_t{0});
+      if (!s.is_move && s.phase == graph_phase::backward && work[step] == stage_work::weight_gradient)
+        own.weights += larger(end - reached, extent_t{0});
       reached = larger(reached, end);
     }
     if (reduced > reached) last->time += reduced - reached;

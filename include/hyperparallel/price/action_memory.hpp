@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The memory of a pipeline by its actions: what F, I, W, B and the update of a stage take, and the most that each rank holds
+// along the row of its schedule.
+//
+//   const hp::stage_holding h = hp::holding_of(program, moves, {hp::decoder_part::layers, hp::decoder_part::head});
+//   h.home, h.level(hp::action_kind::input_gradient), h.of(hp::action_kind::weight_gradient).peak
+//   const hp::growing_array<hp::extent_t> most = hp::peaks_of_ranks(holdings, schedule);
+//
+// Read from the program of a stage with one micro-batch, by lifetime: its steps in the order F, I, W, update, as
+// stage_work.hpp sorts them, and once more in the order of the program, as B. So what a micro-batch holds between I and W
+// comes out of who reads it: operands of products that are put off, the gradients of their results, and what was computed
+// again for both. The parts of the program that another stage has do not count; what crosses to them is handed over.
+//
+// Rows are walked in rounds, as unrolled_rows.hpp walks them. In an action a rank has what the other micro-batches hold, the most that
+// the action takes itself, what the next one is handed, which is there an action before, and what the one before has handed over,
+// which is there an action longer. The gradient of a table that the first stage has, too, waits for that stage's backward.
+//
+// Laws: what B and W leave is the same; on a first stage, which hands nothing back, I takes nothing and W what B takes. Of the
+// program of all stages unrolled every rank has no less than 97 % of its memory account and no more than 3 % beyond its
+// addresses, whose gaps are not counted. Units: bytes of tier 0 of a device, each storage rounded up to `storage_alignment`.
+// O(steps + storages) a program, O(rounds · ranks + actions) a schedule.
+
+#include <hyperparallel/lowering/stage_work.hpp>
+#include <hyperparallel/pipeline/schedule.hpp>
+#include <hyperparallel/price/stage_passes.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// Of an action of one micro-batch, in bytes beside homes and other micro-batches: the most, and what it leaves.
+struct action_memory {
+  extent_t peak = 0, after = 0;
+  extent_t taken_in = 0;     ///< what other stages have handed to it
+  extent_t handed_on = 0;    ///< what it alone uses of what it hands to others
+  extent_t taken_home = 0;   ///< gradients of parameters that another stage makes
+  extent_t handed_home = 0;  ///< gradients of parameters that another stage sums up
+};
+
+/// What a stage holds.
+struct stage_holding {
+  extent_t home = 0;         ///< from step to step
+  extent_t shared_home = 0;  ///< of it: what a stage before has, too
+  action_memory forward{}, input_gradient{}, weight_gradient{}, backward{};
+  action_memory norm{}, update{};  ///< of gradients, behind the last micro-batch
+
+  /// Precondition: the kind computes.
+  constexpr const action_memory& of(action_kind k) const {
+    if (k == action_kind::input_gradient) return input_gradient;
+    if (k == action_kind::weight_gradient) return weight_gradient;
+    return k == action_kind::backward ? backward : forward;
+  }
+  /// Of a micro-batch, when the action begins.
+  constexpr extent_t level(action_kind k) const {
+    if (k == action_kind::weight_gradient) return input_gradient.after;
+    return k == action_kind::forward || k == action_kind::overlapped_forward ? 0 : forward.after;
+  }
+};
+
+/// Parts of a decoder that stand together.
+struct part_range {
+  decoder_part first = decoder_part::layers, last = decoder_part::layers;
+};
+
+namespace detail {
+
+/// Sums up the holding of one stage.
+class holding_reader {
+ public:
+  constexpr holding_reader(const sharded_program& program, const program_moves& sorted, part_range own)
+      : p(program), moves(sorted) {
+    find_sides(own);
+    work_ = work_of_steps(p, [&](int i) { return side_[i]; });
+    find_strangers();
+  }
+
+  constexpr stage_holding run() const {
+    const memory_by_action apart = read(false), together = read(true);
+    stage_holding h{0, 0, apart.of[0], apart.of[1], apart.of[2], together.of[1], apart.of[3], apart.of[4]};
+    add_homes(h);
+    return h;
+  }
+
+ private:
+  static constexpr int before = 0, here = 1, behind = 2, actions = 5;
+  struct memory_by_action {
+    action_memory of[actions];
+  };
+  struct life {
+    int first = -1, last = -1;  ///< places among the steps
+    int first_action = -1, last_action = -1;
+    constexpr bool is_short() const { return first_action == last_action; }
+  };
+
+  /// What gathers a parameter goes with its first reader.
+  constexpr void find_sides(part_range own) {
+    growing_array<int> reader;  // of each value: the side of its first reader from here on, or -1
+    side_.resize(p.step.size, here);
+    reader.resize(p.value.size, -1);
+    for (int i = p.step.size - 1; i >= 0; --i) {
+      const program_step& s = p.step.item[i];
+      const decoder_part part = part_of(p, s);
+      side_[i] = part < own.first ? before : part > own.last ? behind : here;
+      if (s.is_move && is_in(s.phase, micro_phases)) {
+        const int target = p.move.item[s.index].target;
+        const graph_tensor& t = p.graph.tensor.item[p.value.item[target].tensor];
+        if (t.kind == graph_tensor_kind::parameter && reader[target] >= 0) side_[i] = reader[target];
+      }
+      visit_values(p, s, [&](int v, bool written) {
+        if (!written) reader[v] = side_[i];
+      });
+    }
+  }
+  /// F, I, W, norm, update; where they are together, W is of I.
+  constexpr int action_of(int step, bool together) const {
+    const stage_work w = work_[step];
+    if (together && w == stage_work::weight_gradient) return static_cast<int>(stage_work::input_gradient);
+    return static_cast<int>(w) + (p.step.item[step].phase > graph_phase::norm ? 1 : 0);
+  }
+  constexpr extent_t bytes_of(int storage) const {
+    return p.storage.item[storage].tier > 0 ? 0 : aligned(p.storage.item[storage].bytes);
+  }
+
+  constexpr bool is_of_parameter(int storage) const {
+    const graph_tensor& t = p.graph.tensor.item[p.storage.item[storage].tensor];
+    return t.kind == graph_tensor_kind::gradient && t.source >= 0 &&
+           p.graph.tensor.item[t.source].kind == graph_tensor_kind::parameter;
+  }
+
+  /// Which storages another stage makes, and which it reads.
+  constexpr void find_strangers() {
+    used_.resize(p.storage.size, false);
+    made_.resize(p.storage.size, false);
+    read_.resize(p.storage.size, false);
+    earlier_.resize(p.storage.size, false);
+    for (int i = 0; i < p.step.size; ++i)
+      visit_values(p, p.step.item[i], [&](int v, bool written) {
+        const int s = p.value.item[v].storage;
+        if (side_[i] == here)
+          used_[s] = true;
+        else
+          (written ? made_ : read_)[s] = true;
+        if (side_[i] == before) earlier_[s] = true;
+      });
+  }
+  /// An input has a home for every micro-batch.
+  constexpr void add_homes(stage_holding& h) const {
+    for (int s = 0; s < p.storage.size; ++s) {
+      if (!p.storage.item[s].home || !used_[s]) continue;
+      const bool fed = p.graph.tensor.item[p.storage.item[s].tensor].kind == graph_tensor_kind::input;
+      h.home += bytes_of(s) * (fed ? extent_t{p.graph.micro_batches} : 1);
+      if (earlier_[s] && !fed) h.shared_home += bytes_of(s);
+    }
+  }
+
+  /// Law: what is alive behind the last action is 0.
+  constexpr memory_by_action read(bool together) const {
+    growing_array<int> step,
+        end;  // the steps of this stage, action by action; of each action: the place behind its last
+    for (int a = 0; a < actions; ++a) {
+      for (int i = 0; i < p.step.size; ++i)
+        if (side_[i] == here && action_of(i, together) == a) step.push(i);
+      end.push(step.size);
+    }
+    growing_array<life> lives;
+    growing_array<extent_t> begins, ends;  // bytes, at each place
+    lives.resize(p.storage.size, life{});
+    begins.resize(step.size, extent_t{0});
+    ends.resize(step.size, extent_t{0});
+    for (int at = 0, a = 0; at < step.size; ++at) {
+      while (at == end[a]) ++a;
+      const program_step& s = p.step.item[step[at]];
+      if (s.is_move) {
+        begins[at] += aligned(kind_of(moves, s.index).staged_bytes);
+        ends[at] += aligned(kind_of(moves, s.index).staged_bytes);
+      }
+      visit_values(p, s, [&](int v, bool) {
+        life& l = lives[p.value.item[v].storage];
+        if (l.first < 0) l.first = at, l.first_action = a;
+        l.last = at, l.last_action = a;
+      });
+    }
+    memory_by_action out;
+    for (int s = 0; s < lives.size; ++s) {
+      const life& l = lives[s];
+      if (l.first < 0 || p.storage.item[s].home) continue;
+      const bool handed = read_[s] && !made_[s] && l.is_short();
+      begins[!made_[s] ? l.first : l.first_action == 0 ? 0 : end[l.first_action - 1]] += bytes_of(s);
+      ends[handed ? end[l.last_action] - 1 : l.last] += bytes_of(s);
+      action_memory& to = out.of[l.first_action];
+      if (made_[s]) (is_of_parameter(s) ? to.taken_home : to.taken_in) += bytes_of(s);
+      if (!handed) continue;
+      action_memory& from = out.of[l.last_action];
+      (is_of_parameter(s) ? from.handed_home : from.handed_on) += bytes_of(s);
+    }
+    extent_t alive = 0;
+    for (int a = 0, at = 0; a < actions; ++a) {
+      out.of[a].peak = alive;
+      for (; at < end[a]; ++at) {
+        alive += begins[at];
+        out.of[a].peak = larger(out.of[a].peak, alive);
+        alive -= ends[at];
+      }
+      out.of[a].after = alive;
+    }
+    return out;
+  }
+
+  const sharded_program& p;
+  const program_moves& moves;
+  growing_array<int> side_;                 // of each step: where it lies from the stage
+  growing_array<stage_work> work_;          // of each step
+  growing_array<bool> used_, made_, read_;  // of each storage: by this stage; made or read by others
+  growing_array<bool> earlier_;             // of each storage: used by a stage before
+};
+
+/// Walks all rows. Only the last micro-batch of a stage leaves something to norm and update.
+class row_memory {
+ public:
+  constexpr row_memory(const growing_array<stage_holding>& of_stage, const pipeline_schedule& schedule)
+      : stage(of_stage), s(schedule) {
+    rank_.resize(s.ranks, rank_state{});
+    forward_done_.resize(s.stages * s.micro_batches, false);
+    gradient_done_.resize((s.stages + 1) * s.micro_batches, false);
+    for (int k = 0; k < s.micro_batches; ++k) gradient_done_[s.stages * s.micro_batches + k] = true;
+  }
+
+  constexpr growing_array<extent_t> run() {
+    for (int r = 0; r < s.ranks; ++r) rank_[r].at = next(s.first[r], r);
+    growing_array<int> now;  // ranks that work in the round
+    do {
+      now.clear();
+      for (int r = 0; r < s.ranks; ++r)
+        if (rank_[r].at < s.first[r + 1] && is_ready(action(rank_[r].at))) now.push(r);
+      for (const int r : now) work_off(r);
+      for (const int r : now) finish(r);
+    } while (!now.empty());
+    growing_array<extent_t> most;
+    for (int r = 0; r < s.ranks; ++r) {
+      pass(r, &stage_holding::norm, &stage_holding::weight_gradient);
+      pass(r, &stage_holding::update, &stage_holding::norm);
+      extent_t home = 0;
+      for (int t = 0; t < s.stages; ++t)
+        if (s.lies_on(t, r)) home += stage[t].home - (t > 0 && s.lies_on(0, r) ? stage[t].shared_home : 0);
+      most.push(home + rank_[r].most);
+    }
+    return most;
+  }
+
+ private:
+  struct rank_state {
+    int at = 0;
+    pipeline_action worked{};  ///< in this round
+    extent_t held = 0, handed = 0, most = 0;
+  };
+
+  constexpr pipeline_action action(int at) const { return s.coding().action(s.action[at]); }
+  constexpr int place(int t, int k) const { return t * s.micro_batches + k; }
+  /// The entry from `at` on that computes; the end of the row where there is none.
+  constexpr int next(int at, int r) const {
+    while (at < s.first[r + 1] && (s.action[at] == idle_slot || !is_compute(action(at).kind))) ++at;
+    return at;
+  }
+  static constexpr bool is_forward(action_kind k) {
+    return k == action_kind::forward || k == action_kind::overlapped_forward;
+  }
+  static constexpr bool ends_micro_batch(action_kind k) {
+    return k == action_kind::weight_gradient || k == action_kind::backward;
+  }
+  constexpr bool is_ready(const pipeline_action& a) const {
+    if (is_forward(a.kind)) return a.stage == 0 || forward_done_[place(a.stage - 1, a.micro_batch)];
+    if (a.kind == action_kind::weight_gradient) return gradient_done_[place(a.stage, a.micro_batch)];
+    return forward_done_[place(a.stage, a.micro_batch)] && gradient_done_[place(a.stage + 1, a.micro_batch)];
+  }
+  constexpr void note(rank_state& r, extent_t bytes) { r.most = larger(r.most, bytes); }
+
+  constexpr void work_off(int rank) {
+    rank_state& r = rank_[rank];
+    const pipeline_action a = r.worked = action(r.at);
+    const action_memory& m = stage[a.stage].of(a.kind);
+    r.at = next(r.at + 1, rank);
+    r.held -= stage[a.stage].level(a.kind) + waiting(a, rank);
+    extent_t taken_in = 0;
+    if (r.at < s.first[rank + 1]) {
+      const pipeline_action then = action(r.at);
+      const action_memory& needs = stage[then.stage].of(then.kind);
+      taken_in = needs.taken_in + (s.lies_on(s.stages - 1, rank) ? 0 : needs.taken_home);
+    }
+    note(r, r.held + m.peak + r.handed + taken_in);
+    r.held += ends_micro_batch(a.kind) && a.micro_batch + 1 < s.micro_batches ? 0 : m.after;
+    r.held += m.handed_home;
+    r.handed = m.handed_on;
+  }
+  constexpr void finish(int rank) {
+    const pipeline_action a = rank_[rank].worked;
+    if (is_forward(a.kind)) forward_done_[place(a.stage, a.micro_batch)] = true;
+    if (a.kind == action_kind::input_gradient || a.kind == action_kind::backward)
+      gradient_done_[place(a.stage, a.micro_batch)] = true;
+    for (int r = 0; r < s.ranks; ++r)
+      if (r != rank) rank_[r].held -= waiting(a, r);
+  }
+  /// Gradients of parameters on a rank that the action sums up.
+  constexpr extent_t waiting(const pipeline_action& a, int rank) const {
+    const stage_holding& last = stage.last();
+    const bool here = a.stage == 0 && ends_micro_batch(a.kind) && s.lies_on(s.stages - 1, rank);
+    return here ? last.input_gradient.handed_home + last.weight_gradient.handed_home : 0;
+  }
+  /// What a rank does with all of its stages when the micro-batches are over.
+  constexpr void pass(int rank, action_memory stage_holding::* what, action_memory stage_holding::* before) {
+    rank_state& r = rank_[rank];
+    for (int t = 0; t < s.stages; ++t) {
+      if (!s.lies_on(t, rank)) continue;
+      r.held -= (stage[t].*before).after;
+      note(r, r.held + (stage[t].*what).peak);
+      r.held += (stage[t].*what).after;
+    }
+  }
+
+  const growing_array<stage_holding>& stage;
+  const pipeline_schedule& s;
+  growing_array<rank_state> rank_;
+  growing_array<bool> forward_done_, gradient_done_;  // by stage and micro-batch; of gradients, a row for the loss, too
+};
+
+}  // namespace detail
+
+/// Of the stage with these parts of a decoder's program of training, layers unrolled, whose moves are sorted.
+constexpr stage_holding holding_of(const sharded_program& p, const program_moves& moves, part_range own) {
+  return detail::holding_reader(p, moves, own).run();
+}
+
+/// The most that a device of each rank holds. Precondition: a holding for each stage of the schedule, which holds each once.
+constexpr growing_array<extent_t> peaks_of_ranks(const growing_array<stage_holding>& stages,
+                                                 const pipeline_schedule& s) {
+  return detail::row_memory(stages, s).run();
+}
+
+}}  // namespace hyperparallel::v0_2
