@@ -179,7 +179,9 @@ class partitioner : program_writer {
     layout_value wanted;
     if (tensor < complete_.size && complete_[tensor]) {
       if (!strategy().reduce_at_once) return;
-      wanted = layouts().refine(program_.graph, t.source, base_[t.source], rule_stage::gradient);
+      const layout_value& base = base_of(t.source);
+      if (!(base.mesh == mesh())) return;  // brought to where it is wanted by the part that has a home
+      wanted = layouts().refine(program_.graph, t.source, base, rule_stage::gradient);
     } else if (strategy().pin.size == 0 || !layouts().pinned(program_.graph, tensor, wanted)) {
       return;
     }

@@ -147,7 +147,14 @@ class program_writer {
     if (program_.other_home.size <= first) program_.other_home.resize(first + 1, -1);
     second_stage_.resize(program_.home.size, -1);
     second_stage_[tensor] = stage_;
+    second_base_.resize(program_.home.size, layout_value{});
+    second_base_[tensor] = wanted;
     return program_.other_home[first] = here;
+  }
+  /// What computing wants of a parameter in this part, as its first reader here did; without a home here as in another part.
+  constexpr const layout_value& base_of(int tensor) const {
+    const int second = second_stage_of(tensor);
+    return second >= 0 && part_of_stage(second) == book_.part() ? second_base_[tensor] : base_[tensor];
   }
   /// The stage that a tensor's second home was made for, or -1.
   constexpr int second_stage_of(int tensor) const { return tensor < second_stage_.size ? second_stage_[tensor] : -1; }
@@ -273,6 +280,7 @@ class program_writer {
   const program_stages* stages_;  ///< of a program of one part: null
   int stage_ = 0;
   growing_array<int> second_stage_;  ///< of each tensor; none: no second home
+  growing_array<layout_value> second_base_;
 };
 
 }}  // namespace hyperparallel::v0_2
