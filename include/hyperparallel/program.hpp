@@ -53,6 +53,7 @@
 #include <hyperparallel/planner/simulated_pipeline.hpp>
 #include <hyperparallel/planner/stage_memory.hpp>
 #include <hyperparallel/planner/step_timeline.hpp>
+#include <hyperparallel/planner/unrolled_pipeline.hpp>
 #include <hyperparallel/planner/weight_storage.hpp>
 #include <hyperparallel/price/action_memory.hpp>
 #include <hyperparallel/price/clock.hpp>

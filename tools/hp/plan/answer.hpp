@@ -13,6 +13,7 @@
 #include <hyperparallel/planner/sheet_bound.hpp>
 #include <hyperparallel/planner/simulation.hpp>
 #include <hyperparallel/planner/stack_time.hpp>
+#include <hyperparallel/planner/unrolled_pipeline.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "choice.hpp"
@@ -38,6 +39,7 @@ struct answer {
   hp::plan_estimate estimate{};
   std::optional<hp::memory_comparison>
       comparison{};                              ///< where a convention is asked for, of the plan that is estimated
+  hp::unrolled_pipeline unrolled{};              ///< of the plan that is estimated, as one plan of all its stages
   std::vector<priced_plan> others{};             ///< the fastest, or the nearest first
   std::optional<calibration_by_run> measured{};  ///< by which times and memory are calibrated
 
@@ -142,6 +144,11 @@ inline hp::plan_estimate estimate_on_stack(const answer& a, const hp::decoder_pl
   return none;
 }
 
+/// A pipeline as one plan of all its stages. A stack that is walked has memory and times of its own.
+inline void unroll(answer& a, const hp::plan_prices& prices) {
+  if (!a.stack.walked) a.unrolled = hp::unroll_pipeline(a.config.model, a.plan, prices, a.most_simulated());
+}
+
 inline answer answer_of(const choice& c) {
   answer a = asked_of(c);
   hp::plan_prices prices = a.prices();
@@ -161,6 +168,7 @@ inline answer answer_of(const choice& c) {
   if (!a.on_stack(a.estimate).ok()) throw hp_tool::bad_input(uncounted_text);
   if (!c.convention.empty()) a.comparison = hp::compare_with_megatron_2022(a.config.model, a.plan, prices);
   a.estimate.simulated = hp::simulate_plan(a.config.model, a.plan, prices, most);
+  unroll(a, prices);
   if (a.is_good()) return a;
   const auto is_better = [&](const priced_plan& x, const priced_plan& y) {
     return hp::is_better(a.rank(x.estimate), a.rank(y.estimate));

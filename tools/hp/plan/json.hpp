@@ -109,6 +109,18 @@ inline json clock_json(const hp::simulated_plan& s) {
           {"least_address_bytes", s.least_bytes}};
 }
 
+/// The pipeline as one plan of all stages, or why there is none.
+inline json unrolled_json(const hp::unrolled_pipeline& u) {
+  if (!u.ok()) return {{"why", to_text(u.code)}, {"steps", u.steps}};
+  json bytes = json::array();
+  for (const hp::extent_t b : u.bytes) bytes.push_back(b);
+  return {{"seconds", seconds_or_null(u.times.makespan)},
+          {"exposed_seconds", seconds_or_null(u.times.exposed)},
+          {"address_bytes", std::move(bytes)},
+          {"lookahead", u.lookahead},
+          {"steps", u.steps}};
+}
+
 /// The computing of a stack: phases and parts, by the clocks of device and host.
 inline json stack_json(const hp::stack_time& t, const char* name) {
   json parts = json::object();
@@ -142,6 +154,7 @@ inline json step_json(const answer& a) {
               {"unsent_seconds", seconds_or_null(e.unsent())},
               {"estimated_seconds", seconds_or_null(e.evaluation.time)},
               {"clock", clock_json(e.simulated)},
+              {"one_plan", unrolled_json(a.unrolled)},
               {"tokens_per_device_second", hp::tokens_per_device_second(e)},
               {"model_operations", e.model_operations},
               {"model_use_share", hp::model_use(e, a.hardware.device)},

@@ -133,6 +133,7 @@ inline search_answer search_answer_of(choice c) {
   s.best.estimate = s.found.best[0];
   s.best.plan = s.best.estimate.plan;
   s.best.status = {};
+  unroll(s.best, prices);
   if (!c.convention.empty())
     s.best.comparison = hp::compare_with_megatron_2022(s.best.config.model, s.best.plan, prices);
   return s;

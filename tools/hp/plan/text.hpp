@@ -164,6 +164,20 @@ inline std::string source_text(const hp::plan_estimate& e) {
                      count_text(s.lookahead, "step"), bytes_text(s.bytes), time_text(e.evaluation.time));
 }
 
+/// What one plan of all stages says beside the replay.
+inline std::string unrolled_text(const answer& a) {
+  const hp::unrolled_pipeline& u = a.unrolled;
+  if (u.code == hp::unrolled_pipeline_code::not_asked) return "";
+  const std::string name = "as one plan of all stages";
+  if (u.ok())
+    return fmt::format("{}, proved: {} by its clock, {} by address of the fullest, {} steps\n", name,
+                       time_text(u.times.makespan), bytes_text(u.most_bytes()), u.steps);
+  if (u.code == hp::unrolled_pipeline_code::has_too_many_steps)
+    return fmt::format("{}: not simulated, {} steps or more\n", name, u.steps);
+  return fmt::format("{}: {}{}\n", name, to_text(u.code),
+                     u.most_bytes() > 0 ? ", it takes " + bytes_text(u.most_bytes()) : std::string());
+}
+
 inline std::string step_text(const answer& a) {
   if (a.stack.walked) return stack_step_text(a);
   const hp::plan_estimate& e = a.estimate;
@@ -180,7 +194,7 @@ inline std::string step_text(const answer& a) {
   row("least by its shares", e.least());
   row("lower bound", least_by_data_sheet(a, e));
   row("all", time);
-  return t.text() + source_text(e) +
+  return t.text() + source_text(e) + unrolled_text(a) +
          fmt::format("{:.0f} tokens/s a device, MFU {}\n", hp::tokens_per_device_second(e),
                      share_text(hp::model_use(e, a.hardware.device)));
 }
