@@ -43,6 +43,41 @@ const std::string qwen3_moe = R"({
   "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 48, "num_key_value_heads": 4,
   "sliding_window": null, "use_sliding_window": false, "vocab_size": 151936})";
 
+const std::string deepseek_v32 = R"({
+  "architectures": ["DeepseekV32ForCausalLM"], "first_k_dense_replace": 3, "hidden_act": "silu", "hidden_size": 7168,
+  "index_head_dim": 128, "index_n_heads": 64, "index_topk": 2048, "intermediate_size": 18432, "kv_lora_rank": 512,
+  "model_type": "deepseek_v32", "moe_intermediate_size": 2048, "n_routed_experts": 256, "n_shared_experts": 1,
+  "norm_topk_prob": true, "num_attention_heads": 128, "num_experts_per_tok": 8, "num_hidden_layers": 61,
+  "num_key_value_heads": 128, "num_nextn_predict_layers": 1, "q_lora_rank": 1536, "qk_nope_head_dim": 128,
+  "qk_rope_head_dim": 64, "rms_norm_eps": 1e-06, "routed_scaling_factor": 2.5, "scoring_func": "sigmoid",
+  "topk_method": "noaux_tc", "v_head_dim": 128, "vocab_size": 129280})";
+
+const std::string glm_5 = R"({
+  "architectures": ["GlmMoeDsaForCausalLM"], "first_k_dense_replace": 3, "head_dim": 64, "hidden_act": "silu",
+  "hidden_size": 6144, "index_head_dim": 128, "index_n_heads": 32, "index_topk": 2048, "indexer_rope_interleave": true,
+  "intermediate_size": 12288, "kv_lora_rank": 512, "model_type": "glm_moe_dsa", "moe_intermediate_size": 2048,
+  "n_routed_experts": 256, "n_shared_experts": 1, "norm_topk_prob": true, "num_attention_heads": 64,
+  "num_experts_per_tok": 8, "num_hidden_layers": 78, "num_key_value_heads": 64, "num_nextn_predict_layers": 1,
+  "q_lora_rank": 2048, "qk_head_dim": 256, "qk_nope_head_dim": 192, "qk_rope_head_dim": 64, "rms_norm_eps": 1e-05,
+  "rope_interleave": true, "routed_scaling_factor": 2.5, "scoring_func": "sigmoid", "topk_method": "noaux_tc",
+  "v_head_dim": 256, "vocab_size": 154880})";
+
+const std::string minimax_m2 = R"({
+  "architectures": ["MiniMaxM2ForCausalLM"], "head_dim": 128, "hidden_act": "silu", "hidden_size": 3072,
+  "intermediate_size": 1536, "model_type": "minimax_m2", "mtp_transformer_layers": 1, "num_attention_heads": 48,
+  "num_experts_per_tok": 8, "num_hidden_layers": 62, "num_key_value_heads": 8, "num_local_experts": 256,
+  "num_mtp_modules": 3, "qk_norm_type": "per_layer", "rms_norm_eps": 1e-06, "rope_theta": 5000000, "rotary_dim": 64,
+  "scoring_func": "sigmoid", "shared_intermediate_size": 0, "use_mtp": true, "use_qk_norm": true,
+  "use_routing_bias": true, "vocab_size": 200064})";
+
+const std::string llama4 =
+    R"({"architectures": ["Llama4ForConditionalGeneration"], "model_type": "llama4", "text_config": {
+  "attention_bias": false, "attention_chunk_size": 8192, "head_dim": 128, "hidden_act": "silu", "hidden_size": 5120,
+  "interleave_moe_layer_step": 2, "intermediate_size": 8192, "intermediate_size_mlp": 16384,
+  "model_type": "llama4_text", "num_attention_heads": 40, "num_experts_per_tok": 1, "num_hidden_layers": 48,
+  "num_key_value_heads": 8, "num_local_experts": 128, "rms_norm_eps": 1e-05, "rope_theta": 500000.0,
+  "use_qk_norm": false, "vocab_size": 202048}, "vision_config": {"model_type": "llama4_vision_model"}})";
+
 std::string complaint(const std::string& text) {
   try {
     hp::parse_model_config(text, "c.json");
@@ -72,8 +107,51 @@ TEST(model_config, a_published_file_is_read) {
   EXPECT_EQ(lite.set_aside, (std::vector<std::string>{"n_group", "rope_scaling", "topk_group"}));
 }
 
+/// Totals as published: DeepSeek-V3.2, GLM-5 and 5.2 with and without their module of prediction, MiniMax-M2, Llama 4's text.
+TEST(model_config, models_of_2025_and_2026_have_their_published_totals) {
+  const auto model = [](const std::string& text) { return hp::parse_model_config(text, "c.json").model; };
+  const auto total = [](const hp::decoder& d) { return hp::parameters_of(d).total(); };
+  const auto with_prediction = [](const hp::decoder& d) { return hp::parameters_of(d).total_with_prediction(); };
+  const hp::decoder v32 = model(deepseek_v32), glm = model(glm_5);
+  EXPECT_EQ(total(v32), 671'877'944'064);
+  EXPECT_EQ(with_prediction(v32), 685'355'329'792);
+  EXPECT_EQ(hp::cached_elements_per_token(v32), 42'944);
+  EXPECT_EQ(hp::parameters_of(v32).indexers, 61 * 13'959'424);
+  EXPECT_EQ(total(glm), 743'911'218'432);
+  EXPECT_EQ(with_prediction(glm), 753'864'139'008);
+  // One layer in four picks keys for the three behind it, and so does the module of prediction.
+  json types = json::array();
+  for (int layer = 0; layer < 78; ++layer) types.push_back(layer < 3 || layer % 4 == 2 ? "full" : "shared");
+  const json freq = {{"index_topk_freq", 4}, {"index_skip_topk_offset", 3}, {"indexer_types", types}};
+  EXPECT_EQ(with_prediction(model(edited(freq, glm_5))), 753'329'940'480);
+  json others = freq;
+  others["indexer_types"][7] = "full";
+  EXPECT_NE(complaint(edited(others, glm_5)).find("known: \"full\" for the first index_skip_topk_offset layers"),
+            std::string::npos);
+  EXPECT_EQ(total(model(minimax_m2)), 228'689'764'864);
+  EXPECT_EQ(model(minimax_m2).prediction_modules, 3);
+  const hp::model_config maverick = hp::parse_model_config(llama4, "c.json");
+  EXPECT_EQ(total(maverick.model), 400'711'848'960);
+  EXPECT_EQ(hp::active_parameters_of(maverick.model).total(), 17'184'691'200);
+  EXPECT_EQ(hp::cached_elements_per_token(maverick.model), 98'304);
+  json scout = json::parse(llama4);
+  scout["text_config"]["interleave_moe_layer_step"] = 1;
+  scout["text_config"]["num_local_experts"] = 16;
+  EXPECT_EQ(total(model(scout.dump())), 107'769'861'120);
+}
+
+TEST(model_config, a_file_of_an_unknown_family_is_refused_by_the_layer_that_is_missing) {
+  EXPECT_EQ(complaint(edited({{"model_type", "nemotron_h"}, {"hybrid_override_pattern", "M-M*"}})),
+            "cannot read 'c.json': model_type is \"nemotron_h\"; hybrid_override_pattern has M: Mamba-2 layers are not "
+            "known");
+  EXPECT_EQ(complaint(R"({"text_config": {"model_type": "qwen3_5_text", "layer_types": ["full_attention",
+                          "linear_attention"]}})"),
+            "cannot read 'c.json': text_config.model_type is \"qwen3_5_text\"; layer_types has linear_attention: gated "
+            "delta nets are not known");
+}
+
 TEST(model_config, the_graph_of_a_file_has_its_parameters) {
-  for (const std::string& text : {llama3, deepseek_v2_lite, qwen3_moe}) {
+  for (const std::string& text : {llama3, deepseek_v2_lite, qwen3_moe, llama4}) {
     const hp::decoder d = hp::parse_model_config(text, "c.json").model;
     hp::model_builder m;
     const int batch = m.dim("batch", 1), sequence = m.dim("seq", 64);
@@ -113,8 +191,8 @@ TEST(model_config, what_is_not_known_is_named) {
   EXPECT_NE(complaint(edited(many)).find("field17 is 7; and 12 more; fields that are not known"), std::string::npos);
   const std::string known =
       "known: llama, mistral, qwen2, qwen3, phi3, minicpm, gpt2, gpt_neox, gemma2, gemma3_text, mixtral, qwen2_moe, "
-      "qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2, glm4_moe, gpt_oss, qwen2_5_vl_text, qwen3_vl_text, "
-      "qwen3_vl_moe_text";
+      "qwen3_moe, deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2, glm4_moe, glm_moe_dsa, gpt_oss, mimo, minimax_m2, "
+      "llama4_text, qwen2_5_vl_text, qwen3_vl_text, qwen3_vl_moe_text";
   EXPECT_EQ(complaint(edited({{"model_type", "llama9"}})),
             at + "model_type is \"llama9\"; nearest name: llama; " + known);
   EXPECT_EQ(complaint(edited({{"model_type", 7}})), at + "model_type is 7; " + known);
@@ -141,15 +219,15 @@ TEST(model_config, the_nearest_family_is_named) {
     return line.substr(from, line.find(';', from) - from);
   };
   EXPECT_EQ(nearest("qwen_3"), "qwen3");
-  EXPECT_EQ(nearest("deepseek_v32"), "deepseek_v3");
+  EXPECT_EQ(nearest("deepseek_v33"), "deepseek_v3");
   EXPECT_EQ(nearest("kimi_k25"), "kimi_k2");
   EXPECT_EQ(nearest("gpt-neox"), "gpt_neox");
   EXPECT_EQ(nearest("gemma2\n"), "gemma2");
   EXPECT_EQ(nearest("lama"), "llama");
-  EXPECT_EQ(nearest("llama4_text"), "llama");
-  EXPECT_EQ(nearest("glm_moe_dsa"), "glm4_moe");
+  EXPECT_EQ(nearest("llama5_text"), "llama4_text");
+  EXPECT_EQ(nearest("glm_moe_ds"), "glm_moe_dsa");
   // None is like these.
-  for (const char* type : {"", "mamba", "nemotron_h", "step3p7"})
+  for (const char* type : {"", "rwkv7", "nemotron_h", "step3p7"})
     EXPECT_EQ(complaint(edited({{"model_type", type}})).find("nearest"), std::string::npos) << type;
 }
 

@@ -170,9 +170,39 @@ inline void read_latents(config_fields& f, decoder& d) {
   a.value_dim = size_of_config(f, "v_head_dim");
   a.bias = f.flag("attention_bias", false);
   f.value("auto_map");  // the published files name code beside them, whose layers are these
-  f.only("head_dim", {a.rope_dim, a.head_dim + a.rope_dim});
+  f.only("head_dim", {a.rope_dim, a.head_dim, a.head_dim + a.rope_dim});
   f.only("qk_head_dim", {a.head_dim + a.rope_dim});
   d.sparse.period = f.optional_whole("moe_layer_freq", largest_config_size).value_or(1);
+}
+
+/// An indexer that picks the keys of sparse attention: of every layer, or of the first index_skip_topk_offset and then one in
+/// index_topk_freq, the last of them; indexer_types says the same. Precondition: latents are read.
+inline void read_indexer(config_fields& f, decoder& d) {
+  attention_indexer& i = d.indexer;
+  i.heads = size_of_config(f, "index_n_heads");
+  i.head_dim = size_of_config(f, "index_head_dim");
+  i.top_k = size_of_config(f, "index_topk");
+  i.period = f.optional_whole("index_topk_freq", largest_config_size).value_or(1);
+  i.first = f.optional_whole("index_skip_topk_offset", largest_config_size, 0).value_or(0);
+  i.phase = (i.first + i.period - 1) % i.period;
+  f.only("index_topk_pattern", {});
+  for (const char* how : {"indexer_rope_interleave", "rope_interleave", "index_share_for_mtp_iteration"}) f.value(how);
+  const auto says = [&](const char* name, const auto& expected, const char* known) {
+    const nlohmann::json& list = f.value(name);
+    if (list.is_null()) return;
+    if (!list.is_array() || list.size() != static_cast<std::size_t>(d.layers))
+      f.refuse(name, "expected a list of num_hidden_layers, " + std::to_string(d.layers) + ", texts");
+    for (extent_t layer = 0; layer < d.layers; ++layer)
+      if (list[static_cast<std::size_t>(layer)] != expected(layer)) f.unsupported(name, known);
+  };
+  says(
+      "indexer_types", [&](extent_t layer) { return i.is_own(layer) ? "full" : "shared"; },
+      "known: \"full\" for the first index_skip_topk_offset layers and then one in index_topk_freq, \"shared\" for the "
+      "rest");
+  says("layer_types", [](extent_t) { return "deepseek_sparse_attention"; }, "known: \"deepseek_sparse_attention\"");
+  says(
+      "mlp_layer_types", [&](extent_t layer) { return d.is_sparse(layer) ? "sparse" : "dense"; },
+      "known: \"dense\" for the first first_k_dense_replace layers, \"sparse\" for the rest");
 }
 
 }  // namespace detail

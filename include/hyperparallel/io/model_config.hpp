@@ -23,6 +23,7 @@
 
 #include <hyperparallel/io/idle_fields.hpp>
 #include <hyperparallel/io/json_text.hpp>
+#include <hyperparallel/io/missing_layers.hpp>
 #include <hyperparallel/io/model_families.hpp>
 #include <hyperparallel/io/nested_config.hpp>
 #include <hyperparallel/io/position_limit.hpp>
@@ -70,9 +71,11 @@ inline const model_family* nearest_family(const std::string& name) {
   return nearest >= 0 && cost_of(nearest) <= 2 ? &model_families[nearest] : nullptr;
 }
 
-/// Throws unsupported_model with the families.
-[[noreturn]] inline void refuse_family(config_fields& f) {
+/// Throws unsupported_model with the layer that is missing, or with the families.
+[[noreturn]] inline void refuse_family(config_fields& f, const nlohmann::json& object) {
   const nlohmann::json& type = f.value("model_type");
+  if (const std::optional<std::string> missing = missing_layer_of(object))
+    throw unsupported_model("read", f.path(), f.told("model_type") + "; " + *missing);
   const model_family* const nearest = type.is_string() ? nearest_family(type.get<std::string>()) : nullptr;
   std::string known = nearest == nullptr ? "" : "nearest name: " + std::string(nearest->model_type) + "; ";
   for (const model_family& each : model_families)
@@ -120,7 +123,7 @@ inline model_config parse_model_config(std::string_view text, const std::string&
   config_fields f(nested ? nested->text : object, path, nested ? nested->name + "." : std::string());
   f.value("model_type");
   const model_family* const family = detail::family_of(nested ? nested->text : object);
-  if (family == nullptr) detail::refuse_family(f);
+  if (family == nullptr) detail::refuse_family(f, nested ? nested->text : object);
   if (nested && !nested->unknown.empty())
     throw unsupported_model("read", path,
                             nested->unknown + "not known beside " + nested->name + " and may change the text's layers");

@@ -17,15 +17,21 @@
 //   qwen2_moe, qwen3_moe        as qwen2, qwen3                    decoder_sparse_step, mlp_only_layers; a gated shared expert
 //   deepseek_v2, _v3, kimi_k2   latents                            first_k_dense_replace, moe_layer_freq; shared experts
 //   glm4_moe                    attention_bias: q, k and v, not o  as deepseek_v3
+//   deepseek_v32, glm_moe_dsa   latents, an indexer of keys        as deepseek_v3
 //   gpt_oss                     as gemma2's windows; sinks         every layer num_local_experts, with biases
+//   llama4_text                 no biases                          interleave_moe_layer_step; one shared expert; no bias of routers
+//   mimo                        q, k and v have biases             no biases; modules of prediction
+//   minimax_m2                  norms over all query, key heads    every layer num_local_experts
 //
 // Law: a field is optional only where the family's published code has one value for files without it that other sizes do
 // not change. Source: the configuration and modelling files of each family in huggingface/transformers, and the files
 // published with the checkpoints of DeepSeek, Kimi and MiniCPM.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <hyperparallel/io/decoder_fields.hpp>
 
@@ -253,12 +259,75 @@ inline void read_deepseek_v3(config_fields& f, decoder& d) {
   read_latents(f, d);
   read_prediction(f, d);
 }
+inline void read_deepseek_v32(config_fields& f, decoder& d) {
+  read_deepseek_v3(f, d);
+  f.only("num_experts", {d.experts.experts});
+  f.only("mlp_bias", {false});
+  f.value("moe_router_dtype");  // of the router's products
+  read_indexer(f, d);
+}
+inline void read_glm_moe_dsa(config_fields& f, decoder& d) {
+  read_deepseek_v32(f, d);
+  d.prediction_has_tables = false;
+}
 inline void read_glm4_moe(config_fields& f, decoder& d) {
   read_trunk(f, d);
   read_heads(f, d, absent_key_heads::refused, absent_head_dim::refused);
   d.attention.query_key_value_bias = f.flag("attention_bias", false);
   d.attention.query_key_norm = f.flag("use_qk_norm", false);
   read_prediction(f, d);
+}
+
+/// Every interleave_moe_layer_step-th layer has experts and a shared one, chosen by sigmoids that no bias balances; others are of
+/// another width. Queries and keys are normalised without weights, and rotated in three layers of four within chunks.
+inline void read_llama4_text(config_fields& f, decoder& d) {
+  read_trunk(f, d);
+  read_heads(f, d, absent_key_heads::refused, absent_head_dim::refused);
+  f.only("attention_bias", {false});
+  for (const char* shapeless : {"use_qk_norm", "attention_chunk_size", "attn_temperature_tuning", "attn_scale",
+                                "floor_scale", "no_rope_layers", "no_rope_layer_interval", "for_llm_compressor"})
+    f.value(shapeless);
+  read_experts(f, d, "num_local_experts", "intermediate_size");
+  if (!d.has_experts) f.refuse("num_local_experts", "expected at least 1");
+  d.sparse.period = f.whole("interleave_moe_layer_step", largest_config_size);
+  d.sparse.phase = d.sparse.period - 1;
+  if (const nlohmann::json& layers = f.value("moe_layers"); !layers.is_null()) {
+    nlohmann::json expected = nlohmann::json::array();
+    for (extent_t layer = 0; layer < d.layers; ++layer)
+      if (d.is_sparse(layer)) expected.push_back(layer);
+    if (layers != expected) f.unsupported("moe_layers", "known: one in interleave_moe_layer_step, the last of them");
+  }
+  d.experts.scores = expert_scores::sigmoid;
+  d.experts.balanced_by_bias = d.experts.normalise = false;
+  d.experts.shared_width = d.experts.width;
+  d.feed_forward.width = size_of_config(f, "intermediate_size_mlp");
+}
+inline void read_mimo(config_fields& f, decoder& d) {
+  read_qwen2_attention(f, d);
+  f.only("attention_bias", {true});
+  d.prediction_modules = f.optional_whole("num_nextn_predict_layers", 64, 0).value_or(0);
+  d.prediction_has_tables = false;
+  read_dense_width(f, d);
+}
+inline void read_minimax_m2(config_fields& f, decoder& d) {
+  read_trunk(f, d);
+  read_heads(f, d, absent_key_heads::refused, absent_head_dim::refused);
+  f.only("attention_bias", {false});
+  d.attention.query_key_norm = f.flag("use_qk_norm", true);
+  f.only("qk_norm_type", {"per_layer"});
+  d.attention.norms_all_heads = true;
+  f.value("rotary_dim");  // positions turn a part of each head
+  f.value("auto_map");
+  f.only("attn_type_list", {std::vector<int>(static_cast<std::size_t>(d.layers), 1)});  // none is linear
+  read_experts(f, d, "num_local_experts", "intermediate_size");
+  if (!d.has_experts) f.refuse("num_local_experts", "expected at least 1");
+  f.only("shared_intermediate_size", {0});
+  f.only("scoring_func", {"sigmoid"});
+  d.experts.scores = expert_scores::sigmoid;
+  d.experts.balanced_by_bias = f.flag("use_routing_bias", true);
+  f.only("mtp_transformer_layers", {1});
+  const extent_t modules = f.optional_whole("num_mtp_modules", 64, 0).value_or(0);
+  d.prediction_modules = f.flag("use_mtp", modules > 0) ? modules : 0;
 }
 
 }  // namespace detail
@@ -279,10 +348,15 @@ inline constexpr model_family model_families[] = {
     {"qwen3_moe", "Qwen3MoeForCausalLM", detail::read_qwen3_moe},
     {"deepseek_v2", "DeepseekV2ForCausalLM", detail::read_deepseek_v2},
     {"deepseek_v3", "DeepseekV3ForCausalLM", detail::read_deepseek_v3},
+    {"deepseek_v32", "DeepseekV32ForCausalLM", detail::read_deepseek_v32},
     {"kimi_k2", "DeepseekV3ForCausalLM", detail::read_deepseek_v3},
     {"glm4_moe", "Glm4MoeForCausalLM", detail::read_glm4_moe},
+    {"glm_moe_dsa", "GlmMoeDsaForCausalLM", detail::read_glm_moe_dsa},
     {"gpt_oss", "GptOssForCausalLM", detail::read_gpt_oss},
+    {"mimo", "MiMoForCausalLM", detail::read_mimo},
+    {"minimax_m2", "MiniMaxM2ForCausalLM", detail::read_minimax_m2},
     // The text models inside those that also see; their files name the whole model's class.
+    {"llama4_text", "Llama4ForConditionalGeneration", detail::read_llama4_text},
     {"qwen2_5_vl_text", "Qwen2_5_VLForConditionalGeneration", detail::read_qwen2},
     {"qwen3_vl_text", "Qwen3VLForConditionalGeneration", detail::read_qwen3},
     {"qwen3_vl_moe_text", "Qwen3VLMoeForConditionalGeneration", detail::read_qwen3_moe},

@@ -6,7 +6,8 @@
 //   y = output · softmax(query · key / sqrt(head_dim)) · value
 //
 // As many key as query heads are multi-head attention, one key head is multi-query attention. Rotary embedding where
-// `rope_base` is not 0; `query_key_norm` normalises each query and key head before it (Qwen3).
+// `rope_base` is not 0; `query_key_norm` normalises each query and key head before it (Qwen3); where `norms_all_heads`, the
+// model has one norm over all heads of a projection (MiniMax-M2), which is counted so and built head by head.
 // `query_key_value_bias` (Qwen2) and `output_bias` (with the former GPT-2) add biases to the projections.
 // `sinks` adds a score of each head, with a value of 0, to those of the keys (gpt-oss); `score_cap` bounds scores by a tanh
 // (Gemma 2).
@@ -36,6 +37,7 @@ struct attention_layer {
   extent_t window = 0;     ///< sliding window: a query sees keys less than this far away; 0: all
   double rope_base = 0.0;  ///< 0: no rotation
   bool query_key_norm = false;
+  bool norms_all_heads = false;  ///< of a norm of queries and keys
   double epsilon = 1e-6;
   bool query_key_value_bias = false;
   bool output_bias = false;

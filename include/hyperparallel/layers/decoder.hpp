@@ -11,10 +11,11 @@
 //   hp::parameters_of(llama3).total();            decoder_parameters.hpp: the same from the sizes alone
 //
 // The families llama, mistral, qwen2, qwen3, phi3, minicpm, gpt2, gpt_neox, gemma2, gemma3_text, mixtral, qwen2_moe,
-// qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2, glm4_moe and gpt_oss are values of this type; io/model_config.hpp reads them
-// from their config.json. Equal layers behind each other are one repeated segment: "layers", in a decoder with experts
+// qwen3_moe, deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2, glm4_moe, glm_moe_dsa, gpt_oss, llama4_text, mimo and minimax_m2
+// are values of this type; io/model_config.hpp reads them from their config.json. Equal layers behind each other are one repeated segment: "layers", in a decoder with experts
 // "dense_layers" where they have none; of several segments of one name the second is "layers_1". So are equal groups of
-// layers where windows are in turn with none. Modules of multi-token prediction are counted and not built.
+// layers where windows are in turn with none. Modules of multi-token prediction and indexers of sparse attention are counted
+// and not built: the graph attends to all keys. A norm over all heads of a projection is built head by head.
 
 #include <hyperparallel/layers/embedding.hpp>
 #include <hyperparallel/layers/language_head.hpp>
@@ -42,6 +43,21 @@ struct expert_layers {
   friend constexpr bool operator==(const expert_layers&, const expert_layers&) = default;
 };
 
+/// Picks the keys that latents attend to: a few narrow heads score each query with each key, and the best `top_k` count. Layers
+/// below `first`, and those whose number is `phase` modulo `period`, have one of their own; others take that of the layer
+/// before. Source: DeepSeek-V3.2, 2025.
+struct attention_indexer {
+  extent_t heads = 0;  ///< 0: there is none
+  extent_t head_dim = 0;
+  extent_t top_k = 0;
+  extent_t first = 0;
+  extent_t period = 1;
+  extent_t phase = 0;
+
+  constexpr bool is_own(extent_t layer) const { return heads > 0 && (layer < first || layer % period == phase); }
+  friend constexpr bool operator==(const attention_indexer&, const attention_indexer&) = default;
+};
+
 /// The activation of layers without experts: of a gate and a width, or of a width alone.
 enum class feed_forward_form : unsigned char { swiglu, geglu, gelu, gelu_tanh };
 constexpr bool is_gated(feed_forward_form f) { return f == feed_forward_form::swiglu || f == feed_forward_form::geglu; }
@@ -54,6 +70,7 @@ struct decoder {
   attention_layer attention{};                ///< where `has_latents` is not set
   latent_attention_layer latent_attention{};  ///< where it is
   bool has_latents = false;
+  attention_indexer indexer{};      ///< of latents
   extent_t first_windowed = 0;      ///< layers from this one on have the window of `attention`, those before it none
   extent_t full_every = 0;          ///< but for one in so many, the last of them; 0: all have it
   double windowed_rope_base = 0.0;  ///< of layers with a window; 0: that of `attention`
@@ -62,17 +79,18 @@ struct decoder {
   mixture_of_experts experts{};  ///< of the layers `sparse`
   bool has_experts = false;
   expert_layers sparse{};
-  norm_form norm = norm_form::rms;  ///< of blocks and head
-  bool branch_norms = false;        ///< what a branch gives is normed before it is added
-  bool side_by_side = false;        ///< attention and feed-forward both read the block's input, each through its norm
-  extent_t positions = 0;           ///< rows of a table of learned positions; 0: there is none
-  bool tied = false;                ///< the head reads the table of the embedding
-  double epsilon = 1e-6;            ///< of the norms of blocks and head
-  double embedding_scale = 1.0;     ///< of what the embedding gives
-  double branch_scale = 1.0;        ///< of what attention and feed-forward layers add to the residual stream
-  double hidden_scale = 1.0;        ///< of what the logits are made of
-  double logit_cap = 0.0;           ///< bounds logits by a tanh; 0: none
-  extent_t prediction_modules = 0;  ///< of multi-token prediction, behind the layers
+  norm_form norm = norm_form::rms;    ///< of blocks and head
+  bool branch_norms = false;          ///< what a branch gives is normed before it is added
+  bool side_by_side = false;          ///< attention and feed-forward both read the block's input, each through its norm
+  extent_t positions = 0;             ///< rows of a table of learned positions; 0: there is none
+  bool tied = false;                  ///< the head reads the table of the embedding
+  double epsilon = 1e-6;              ///< of the norms of blocks and head
+  double embedding_scale = 1.0;       ///< of what the embedding gives
+  double branch_scale = 1.0;          ///< of what attention and feed-forward layers add to the residual stream
+  double hidden_scale = 1.0;          ///< of what the logits are made of
+  double logit_cap = 0.0;             ///< bounds logits by a tanh; 0: none
+  extent_t prediction_modules = 0;    ///< of multi-token prediction, behind the layers
+  bool prediction_has_tables = true;  ///< each module has copies of embedding and head
 
   /// Whether layer `layer` has experts; modules of multi-token prediction are numbered behind the layers.
   constexpr bool is_sparse(extent_t layer) const { return has_experts && sparse.has(layer); }
@@ -112,7 +130,8 @@ struct decoder {
   }
 
   /// Makes the graph's loss of `tokens` and `labels` (batch, seq) and returns the cross entropy. A size that cannot be is
-  /// in the graph's status. Law: the elements of the graph's parameters and router biases are `parameters_of(*this)`.
+  /// in the graph's status. Law: the elements of the graph's parameters and router biases are `parameters_of(*this)`, but for
+  /// indexers and for norms over all heads of a projection.
   constexpr int operator()(model_builder& m, int tokens, int labels) const {
     int x = token_embedding{.vocabulary = vocabulary, .hidden = hidden}(m, tokens);
     x = scaled(m, "embedding_scaled", x, embedding_scale);

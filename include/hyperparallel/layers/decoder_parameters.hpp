@@ -5,8 +5,8 @@
 //   static_assert(hp::parameters_of(llama3).total() == 8'030'261'248);
 //
 // Counted is what a checkpoint stores: a tied head once, biases of routers, which balance the load, with the router.
-// A module of multi-token prediction is a block more, a projection of two hidden vectors to one, three norms, and copies of
-// embedding and head. Sources: Llama, 2023; Qwen2 and Qwen3 technical reports; DeepSeek-V3, 2024, section 2.2; the totals
+// A module of multi-token prediction is a block more, a projection of two hidden vectors to one, three norms, and, where the
+// family stores them, copies of embedding and head. Sources: Llama, 2023; Qwen2 and Qwen3 technical reports; DeepSeek-V3, 2024, section 2.2; the totals
 // that tests hold are those of the published checkpoints.
 
 #include <hyperparallel/layers/decoder.hpp>
@@ -23,13 +23,15 @@ struct decoder_parameters {
   Number experts = 0;         ///< routed ones
   Number shared_experts = 0;  ///< with their gates
   Number router = 0;
+  Number indexers = 0;    ///< of sparse attention, with their norms
   Number norms = 0;       ///< of blocks, queries, keys, latents and head
   Number head = 0;        ///< 0 where it is tied
   Number prediction = 0;  ///< modules of multi-token prediction, all of each
 
   /// Without multi-token prediction.
   constexpr Number total() const {
-    return embedding + positions + attention + feed_forward + experts + shared_experts + router + norms + head;
+    return embedding + positions + attention + feed_forward + experts + shared_experts + router + indexers + norms +
+           head;
   }
   constexpr Number total_with_prediction() const { return total() + prediction; }
   friend constexpr bool operator==(const decoder_parameters&, const decoder_parameters&) = default;
@@ -54,7 +56,7 @@ struct decoder_counter {
     if (a.query_key_value_bias) sum.attention += query + 2 * key;
     if (a.output_bias) sum.attention += hidden;
     if (a.sinks) sum.attention += as(a.query_heads);
-    if (a.query_key_norm) sum.norms += 2 * as(a.head_dim);
+    if (a.query_key_norm) sum.norms += a.norms_all_heads ? query + key : 2 * as(a.head_dim);
   }
   constexpr void count_latent() {
     const latent_attention_layer& a = d.latent_attention;
@@ -64,6 +66,14 @@ struct decoder_counter {
                      latent * heads * as(a.head_dim + a.value_dim) + heads * as(a.value_dim) * hidden;
     if (a.bias) sum.attention += rank + cached + hidden;
     sum.norms += rank + latent;
+  }
+  /// Queries of the latent, one key with a layer norm, a weight of each head.
+  constexpr void count_indexer() {
+    const attention_indexer& i = d.indexer;
+    const Number hidden = as(d.hidden),
+                 source = d.latent_attention.query_rank > 0 ? as(d.latent_attention.query_rank) : hidden;
+    sum.indexers +=
+        source * as(i.heads) * as(i.head_dim) + hidden * as(i.head_dim) + 2 * as(i.head_dim) + hidden * as(i.heads);
   }
   constexpr void count_feed_forward(bool with_experts) {
     const Number hidden = as(d.hidden);
@@ -76,7 +86,7 @@ struct decoder_counter {
     const Number biases = e.bias ? 2 * as(e.width) + hidden : Number{0};
     sum.experts += as(counted_experts) * (3 * hidden * as(e.width) + biases);
     sum.shared_experts += 3 * hidden * as(e.shared_width) + (e.shared_gate && e.shared_width > 0 ? hidden : Number{0});
-    const bool biased = e.bias || e.scores == expert_scores::sigmoid;
+    const bool biased = e.bias || (e.scores == expert_scores::sigmoid && e.balanced_by_bias);
     sum.router += hidden * as(e.experts) + (biased ? as(e.experts) : Number{0});
   }
   /// A block with its norms.
@@ -85,6 +95,7 @@ struct decoder_counter {
       count_latent();
     else
       count_grouped();
+    if (d.indexer.is_own(layer)) count_indexer();
     count_feed_forward(d.is_sparse(layer));
     sum.norms += (d.branch_norms ? 4 : 2) * as(parameters_of(d.norm, d.hidden));
   }
@@ -102,7 +113,9 @@ constexpr decoder_parameters<Number> count_decoder(const decoder& d, extent_t co
   for (extent_t module = 0; module < d.prediction_modules; ++module) {
     decoder_counter<Number> block{d, counted_experts};
     block.count_layer(d.layers + module);
-    c.sum.prediction += block.sum.total() + c.sum.embedding + c.sum.head + 2 * hidden * hidden + 3 * hidden;
+    if (d.indexer.heads > 0 && !d.indexer.is_own(d.layers + module)) block.count_indexer();
+    c.sum.prediction += block.sum.total() + 2 * hidden * hidden + 3 * hidden;
+    if (d.prediction_has_tables) c.sum.prediction += c.sum.embedding + c.sum.head;
   }
   return c.sum;
 }
@@ -127,9 +140,13 @@ constexpr decoder_parameters<> active_parameters_of(const decoder& d) {
 }
 
 /// Elements that a token leaves in the cache of keys and values for those behind it, over all layers and without regard
-/// to windows: of each layer a key and a value of each key head, or a latent and a rotary key.
+/// to windows: of each layer a key and a value of each key head, or a latent and a rotary key, with the key of an indexer.
+/// O(layers).
 constexpr extent_t cached_elements_per_token(const decoder& d) {
-  if (d.has_latents) return d.layers * (d.latent_attention.key_value_rank + d.latent_attention.rope_dim);
+  extent_t indexers = 0;
+  for (extent_t layer = 0; layer < d.layers; ++layer) indexers += d.indexer.is_own(layer) ? 1 : 0;
+  if (d.has_latents)
+    return d.layers * (d.latent_attention.key_value_rank + d.latent_attention.rope_dim) + indexers * d.indexer.head_dim;
   return d.layers * 2 * d.attention.key_heads * d.attention.head_dim;
 }
 

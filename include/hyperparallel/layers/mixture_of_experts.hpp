@@ -10,8 +10,8 @@
 //
 // A group is a row of the batch: tokens beyond an expert's capacity are dropped, earlier tokens first served. `joint`
 // has one group of all tokens and slots (experts, capacity, hidden); `dropless` gives an expert a slot for each token
-// of the group. Sigmoid routers have a bias, a state that balances the load: "router.bias" (experts), chosen by but not
-// weighed with. Auxiliary loss, where `balance_scale` > 0: balance_scale · E · Σ_e f_e · p_e, f_e the share of choices
+// of the group. Sigmoid routers have a bias, a state that balances the load, unless `balanced_by_bias` is off: "router.bias" (experts),
+// chosen by but not weighed with. Auxiliary loss, where `balance_scale` > 0: balance_scale · E · Σ_e f_e · p_e, f_e the share of choices
 // and p_e the mean softmax probability of expert e; it is `balance_scale` where the load is even.
 //
 // With `bias`, router and experts have biases (gpt-oss); a `gate_limit` makes the activation clamped_swiglu.
@@ -46,6 +46,7 @@ struct mixture_of_experts {
   extent_t shared_width = 0;  ///< of all shared experts together
   bool shared_gate = false;   ///< weighs what the shared experts give, by token (Qwen2-MoE)
   expert_scores scores = expert_scores::softmax;
+  bool balanced_by_bias = true;   ///< a sigmoid router has the bias that balances the load
   bool bias = false;              ///< of a router with softmax scores, and of experts
   double gate_limit = 0.0;        ///< 0: none
   double gate_steepness = 1.702;  ///< where there is a limit
@@ -86,7 +87,7 @@ struct mixture_of_experts {
 
   constexpr choice route(model_builder& m, int x, int expert) const {
     const int logits = linear_layer{.name = "router", .output = {expert}, .bias = bias}(m, x);
-    const bool biased = scores == expert_scores::sigmoid;
+    const bool by_sigmoid = scores == expert_scores::sigmoid, biased = by_sigmoid && balanced_by_bias;
     const operator_options how{.created = {{'K', m.dim("top_k", top_k)}},
                                .created_count = 1,
                                .integer = {0, normalise ? 1 : 0},
@@ -98,7 +99,7 @@ struct mixture_of_experts {
       const int balance_bias = m.scope("router", [&] { return m.state("bias", type, {expert}); });
       weight = m.apply<ops::biased_top_k>("choice", {probability, balance_bias}, how);
     } else {
-      probability = m.apply<ops::softmax>("scores", {logits});
+      probability = by_sigmoid ? m.apply<ops::sigmoid>("scores", {logits}) : m.apply<ops::softmax>("scores", {logits});
       weight = m.apply<ops::top_k>("choice", {probability}, how);
     }
     const choice chosen{weight, weight < 0 ? -1 : weight + 1};
@@ -106,7 +107,7 @@ struct mixture_of_experts {
       const int counts = m.apply<ops::count_experts>("expert_counts", {chosen.index},
                                                      {.created = {{'e', expert}}, .created_count = 1});
       if (balance_scale > 0.0) {
-        if (biased) probability = m.apply<ops::softmax>("balance_scores", {logits});
+        if (by_sigmoid) probability = m.apply<ops::softmax>("balance_scores", {logits});
         balance(m, probability, counts);
       }
     }

@@ -33,6 +33,9 @@ inline std::vector<std::string> left_out(const hp::model_config& c, const usable
     out.push_back(fmt::format("multi-token prediction ({} of {} parameters in all)",
                               modules == 1 ? "a module" : fmt::format("{} modules", modules),
                               hp::parameters_of(c.model).prediction));
+  if (const hp::extent_t keys = c.model.indexer.top_k; c.model.indexer.heads > 0)
+    out.push_back(fmt::format("the indexer that picks {} keys ({} parameters): attention is to all keys", keys,
+                              hp::parameters_of(c.model).indexers));
   std::string towers;
   for (const std::string& name : c.towers) towers += (towers.empty() ? "" : ", ") + name;
   if (!towers.empty()) out.push_back("the parameters of " + towers + ", beside the text");
