@@ -153,8 +153,8 @@ class program_writer {
   }
   /// What computing wants of a parameter in this part, as its first reader here did; without a home here as in another part.
   constexpr const layout_value& base_of(int tensor) const {
-    const int second = second_stage_of(tensor);
-    return second >= 0 && part_of_stage(second) == book_.part() ? second_base_[tensor] : base_[tensor];
+    const int stage = second_stage_of(tensor);
+    return stage >= 0 && part_of_stage(stage) == book_.part() ? second_base_[tensor] : base_[tensor];
   }
   /// The stage that a tensor's second home was made for, or -1.
   constexpr int second_stage_of(int tensor) const { return tensor < second_stage_.size ? second_stage_[tensor] : -1; }
