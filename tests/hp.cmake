@@ -65,6 +65,14 @@ hyperparallel_add_hp_json(tables 0 FIGURES holds=true anchors.0.id="A1" anchors.
 
 set(configs "${CMAKE_CURRENT_SOURCE_DIR}/configs")
 hyperparallel_add_hp(plan plan "${configs}/llama3_8b.json" --devices 16 --fix tp=8,dp=2)
+# What a launch line says is the plan of --fix with the same degrees; what no figure heeds is named with its line.
+set(launch "${CMAKE_CURRENT_SOURCE_DIR}/launch")
+hyperparallel_add_hp(plan.from plan "${configs}/llama3_70b.json" --devices 64 --hardware h100 --from "${launch}/llama3_70b.sh")
+set_tests_properties(hp.plan.from PROPERTIES PASS_REGULAR_EXPRESSION
+  "tp=4,pp=4,dp=4,zero=1,micro_batches=64,schedule=Interleaved1F1B,chunks=4; 256 sequences of 8192 tokens.*not heeded: --overlap-grad-reduce .line 25..*as one plan of all stages: not simulated, 346304 steps or more")
+hyperparallel_add_hp(plan.from.args plan "${configs}/mixtral_8x7b.json" --devices 128 --hardware h100 --from "${launch}/mixtral_8x7b.args")
+set_tests_properties(hp.plan.from.args PROPERTIES PASS_REGULAR_EXPRESSION
+  "tp=2,pp=4,dp=4,ep=4,zero=1,micro_batches=16,recompute=selective,experts_along=tp; 256 sequences.*not heeded: --moe-grouped-gemm .line 7.; --moe-token-dispatcher-type alltoall .line 8.")
 set_tests_properties(hp.plan PROPERTIES PASS_REGULAR_EXPRESSION "fits: a device needs .*lower bound .*MFU ")
 hyperparallel_add_hp_json(plan 0 FIGURES legal=true "verdict=\"fits\"" plan.tp=2 memory.needed_bytes step.seconds
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64)

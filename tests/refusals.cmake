@@ -183,6 +183,11 @@ endif()
 # One sentence for each cause: no such model, too little memory, nothing that is legal.
 if(TARGET hp)
   set(llama "${CMAKE_CURRENT_SOURCE_DIR}/configs/llama3_8b.json")
+  hyperparallel_add_refusal(hp plan.from_other_sizes 2 "line 9: --num-layers 80: the config.json has 32" plan "${llama}" --devices 64
+                            --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/llama3_70b.sh")
+  hyperparallel_add_refusal(hp plan.from_other_world 2 "line 1: --nproc_per_node 8: with 8 nodes these are 64 devices; --devices is 16"
+                            plan "${llama}" --devices 16 --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/world.args")
+  hyperparallel_add_refusal(hp plan.from_and_fix 2 "--fix excludes --from" plan "${llama}" --devices 16 --fix tp=2 --from none.sh)
   hyperparallel_add_refusal(hp plan.devices 2 "tp=8 x dp=4 are 32 devices" plan "${llama}" --devices 16 --fix
                             tp=8,dp=4)
   hyperparallel_add_late_refusal(hp plan.divisors /dev/null 1 "tp=16 does not divide key and value heads, 8" plan

@@ -56,8 +56,8 @@ int search(const choice& c, hp_tool::page_output& page) {
 }
 
 int run(const choice& c) {
-  hp_tool::page_output page(c.page, {c.config, c.hardware});
-  if (c.fixes.empty()) return search(c, page);
+  hp_tool::page_output page(c.page, {c.config, c.hardware, c.from});
+  if (c.fixes.empty() && c.from.empty()) return search(c, page);
   if (c.why > 0) throw hp_tool::bad_input("--why: compares plans of a search; --fix names one");
   const answer a = decoder_plans::answer_of(c);
   tell(a, title_of(a) + ", " + decoder_plans::fixes_of(a.plan), c, page);
@@ -74,7 +74,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   app.add_option("--hardware", c->hardware,
                  decoder_plans::known_hardware_names() +
                      " (the first by default), or FILE.json (docs/how-to/describe-your-hardware.md)");
-  app.add_option(
+  CLI::Option* const fix = app.add_option(
       "--fix", c->fixes,
       "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), copies (of what zero shards), micro_batches, recompute "
       "(none, selective, full), lora (rank of adapters that alone are trained), lora_on (all, qkv: products that have "
@@ -82,14 +82,24 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "experts_along (tp, cp, tp+cp: experts are dealt to these ranks beside ep); without it the fastest plan is "
       "searched "
       "for");
+  CLI::Option* const from =
+      app.add_option(
+             "--from", c->from,
+             "a launch line of Megatron-LM, as its shell script or a file of its arguments: degrees, batch, "
+             "sequence, recomputation, precision and optimizer are read of it; sets --stack megatron unless said")
+          ->excludes(fix);
   app.add_option("--effort", c->effort, "seconds that a search may take (default: 20)")
       ->check(command_line::whole(1, 86400));
   app.add_option("--why", c->why, "of a search: why plan 1 beats the plan of this number")
       ->check(command_line::whole(2, decoder_plans::search_rows));
-  app.add_option("--batch", c->batch,
-                 "sequences in a step (default: with --fix one for each data rank and micro-batch, else 4 a device)")
-      ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
+  CLI::Option* const batch =
+      app.add_option(
+             "--batch", c->batch,
+             "sequences in a step (default: with --fix one for each data rank and micro-batch, else 4 a device)")
+          ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
+  from->excludes(batch);
   app.add_option("--sequence", c->sequence, "tokens in a sequence (default: 4096)")
+      ->excludes(from)
       ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
   app.add_option("--memory", c->memory, "that a device has (default: what it reports, else what the hardware has)")
       ->transform(command_line::bytes(most_memory));
@@ -99,13 +109,15 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   app.add_option("--allocator", c->reserve.allocator_per_mille,
                  "what the allocator wastes, per mille of the peak (default, assumed: 30)")
       ->check(command_line::whole<hyperparallel::extent_t>(0, 1000));
-  app.add_option("--stack", c->stack,
-                 "whose memory and computing are printed: " + decoder_plans::known_stack_names() +
-                     " (the first by default; docs/reference/strategy-search.md, stacks)");
-  app.add_option("--precision", c->precision,
-                 decoder_plans::known_format_names() +
-                     " (f32 parameters by default): formats of products and parameters; with a "
-                     "--stack of PyTorch what that has: bf16, of transformers amp too");
+  CLI::Option* const stack =
+      app.add_option("--stack", c->stack,
+                     "whose memory and computing are printed: " + decoder_plans::known_stack_names() +
+                         " (the first by default; docs/reference/strategy-search.md, stacks)");
+  CLI::Option* const precision =
+      app.add_option("--precision", c->precision,
+                     decoder_plans::known_format_names() +
+                         " (f32 parameters by default): formats of products and parameters; with a "
+                         "--stack of PyTorch what that has: bf16, of transformers amp too");
   app.add_option(
       "--measured", c->measured,
       "a run of your own that calibrates the rest: [PLAN:]step=SECONDS,memory=BYTES; PLAN as --fix reads it (default: "
@@ -129,6 +141,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "causal mask, over the bf16 peak of the matrix cores of all devices.\n\n"
       "hp plan config.json --devices 64 --why 2\n"
       "hp plan config.json --devices 16 --fix tp=8,dp=2,zero=1\n"
+      "hp plan config.json --devices 64 --from pretrain_gpt.sh\n"
       "hp plan config.json --devices 64 --html plans.html\n"
       "hp plan config.json --devices 64 --hardware h100\n"
       "hp plan config.json --devices 64 --hardware h100 --measured tp=8,zero=1:step=1.23,memory=61GiB\n"
@@ -136,5 +149,9 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "[...]}\n"
       "hp plan config.json --devices 64 --fix tp=8,pp=4,micro_batches=16,recompute=full --batch 256 --json\n\n"
       "Exit status: 0 a plan fits, if tightly, 1 none does or the plan cannot be, 2 bad input.");
-  return [c] { return run(*c); };
+  precision->excludes(from);
+  return [c, stack] {
+    if (!c->from.empty() && stack->count() == 0) c->stack = "megatron";
+    return run(*c);
+  };
 }

@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include <hyperparallel/io/megatron_launch.hpp>
 #include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/planner/memory_comparison.hpp>
 #include <hyperparallel/planner/sheet_bound.hpp>
 #include <hyperparallel/planner/simulation.hpp>
@@ -42,6 +46,7 @@ struct answer {
   hp::unrolled_pipeline unrolled{};              ///< of the plan that is estimated, as one plan of all its stages
   std::vector<priced_plan> others{};             ///< the fastest, or the nearest first
   std::optional<calibration_by_run> measured{};  ///< by which times and memory are calibrated
+  std::optional<hp::launch_plan> launch{};       ///< of --from
 
   hp::fit_verdict verdict(const hp::plan_estimate& e) const {
     return hp::verdict_of(e, reserve, hardware.device.tier[0].bytes);
@@ -95,12 +100,25 @@ inline hp::extent_t passing_of(const hp::plan_estimate& e) {
 }
 
 inline constexpr int most_near_plans = 3;
+inline constexpr std::int64_t largest_launch_line = std::int64_t{1} << 20;
 inline constexpr std::size_t most_fitting_plans = 3;
 
 /// Throws bad_input where the stack has no rule for the plan or the model.
 inline void insist_on_rules(const answer& a, const hp::decoder_plan& plan) {
   if (const hp::stack_code c = hp::check_stack(a.config.model, plan, a.stack); c != hp::stack_code::ok)
     throw hp_tool::bad_input(std::string("--stack ") + a.stack.name + " has no rule for " + name_of(c));
+}
+
+/// The plan of a launch line. Throws bad_input.
+inline hp::decoder_plan launched(answer& a, const choice& c) {
+  try {
+    const std::vector<unsigned char> bytes = hp::read_bytes(c.from, {hp::empty_file::refused, largest_launch_line});
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    a.launch = hp::plan_of_megatron(hp::launch_options_of(text), c.from, a.config.model, c.devices);
+  } catch (const hp::io_error& e) {
+    throw hp_tool::bad_input(e.what());
+  }
+  return a.launch->plan;
 }
 
 /// The config and hardware that are named. Throws bad_input.
@@ -118,6 +136,7 @@ inline answer asked_of(const choice& c) {
   } catch (const hp::io_error& e) {
     throw hp_tool::bad_input(e.what());
   }
+  if (!c.from.empty()) a.plan = launched(a, c);
   a.memory = take_memory(a.hardware, c.memory);
   a.hardware.links = hp::dealt_evenly(a.hardware.links, c.devices);
   const hp::hardware_status s = hp::check_hardware(a.hardware.device, a.hardware.links, c.devices);

@@ -23,7 +23,7 @@ namespace decoder_plans {
 namespace hp = hyperparallel;
 
 struct choice {
-  std::string config, fixes, hardware = hp::hardware_presets[0].name.text;
+  std::string config, fixes, from, hardware = hp::hardware_presets[0].name.text;
   int devices = 1;
   std::int64_t batch = 0;  ///< 0: a sequence for each data rank and micro-batch
   std::int64_t sequence = 4096;

@@ -177,6 +177,7 @@ inline json json_of(const answer& a) {
               {"legal", a.status.ok()}};
   if (a.measured) out["measured"] = measured_json(*a.measured);
   if (!a.status.ok()) out["why"] = cause_text(a.status);
+  if (a.launch) out["launch"] = {{"unheeded", a.launch->unheeded}, {"notes", a.launch->notes}};
   json others = json::array();
   for (const priced_plan& p : a.others) others.push_back(json_of(p, a));
   if (a.status.ok()) {

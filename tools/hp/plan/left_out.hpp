@@ -2,9 +2,11 @@
 #pragma once
 // What a config or a device has and no figure of hp plan and hp serve: a line each.
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <hyperparallel/io/megatron_launch.hpp>
 #include <hyperparallel/io/model_config.hpp>
 #include <hyperparallel/report/format_units.hpp>
 
@@ -51,6 +53,16 @@ inline std::string not_counted_text(const hp::model_config& c, const usable_memo
                       to_text(hp::report::byte_count{usable}));
   for (const std::string& each : left_out(c, m)) items += (items.empty() ? "" : ", ") + each;
   return items.empty() ? out : out + "not counted: " + items + "\n";
+}
+
+/// What --from said that no figure heeds, and what stands twice.
+inline std::string launch_text(const std::optional<hp::launch_plan>& l) {
+  if (!l) return "";
+  std::string out;
+  for (const std::string& each : l->unheeded) out += (out.empty() ? "not heeded: " : "; ") + each;
+  if (!out.empty()) out += "\n";
+  for (const std::string& each : l->notes) out += each + "\n";
+  return out;
 }
 
 /// A line where sequences are longer than the model is made for, or nothing.

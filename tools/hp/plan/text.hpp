@@ -39,7 +39,7 @@ inline std::string head_text(const answer& a) {
              count_text(a.devices, "device"), a.hardware.name.text, fixes_of(a.plan),
              count_text(a.plan.batch, "sequence"), a.plan.sequence,
              a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches)) +
-         formats_text(a.plan.formats) + set_aside_text(a.config) + trained_text(a.config) +
+         formats_text(a.plan.formats) + set_aside_text(a.config) + launch_text(a.launch) + trained_text(a.config) +
          beyond_text(a.config, a.plan.sequence) +
          not_counted_text(a.config, a.memory, a.hardware.device.tier[0].bytes) + measured_text(a.measured);
 }

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launch lines with public numbers mean what Megatron's arguments say.
+#include <hyperparallel/io/megatron_launch.hpp>
+
+#include <hyperparallel/planner/plan_check.hpp>
+
+#include <layers/decoder_shapes.hpp>
+#include <support/error_of.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+hp::launch_plan plan(const std::string& text, const hp::decoder& d, int devices) {
+  return hp::plan_of_megatron(hp::launch_options_of(text), "run.sh", d, devices);
+}
+std::string complaint(const std::string& text, const hp::decoder& d, int devices) {
+  return tested::error_of<hp::io_error>([&] { plan(text, d, devices); });
+}
+
+hp::decoder moe() {
+  hp::decoder d = hp::test::llama3_8b;
+  d.layers = 32;
+  d.has_experts = true;
+  d.experts.experts = 8;
+  d.experts.top_k = 2;
+  d.experts.width = 14336;
+  return d;
+}
+
+/// The published script of Llama 3 8B's kind: tensors and context, the distributed optimizer.
+TEST(megatron_launch, a_dense_model_with_tensor_context_and_data_ranks) {
+  const hp::launch_plan l = plan(R"(#!/bin/bash
+GPUS_PER_NODE=8
+NUM_NODES=2
+TP_SIZE=4
+CP_SIZE=2
+MODEL_ARGS=(
+    --num-layers 32
+    --hidden-size 4096
+    --ffn-hidden-size 14336
+    --num-attention-heads 32
+    --group-query-attention
+    --num-query-groups 8
+    --kv-channels 128
+    --seq-length 8192
+    --max-position-embeddings 8192
+    --swiglu
+    --untie-embeddings-and-output-weights
+)
+TRAINING_ARGS=(
+    --micro-batch-size 1
+    --global-batch-size 128
+    --lr 0.00015
+    --bf16
+    --clip-grad 1.0
+)
+DISTRIBUTED_ARGS=( --nproc_per_node $GPUS_PER_NODE --nnodes $NUM_NODES --master_addr $MASTER_ADDR )
+torchrun "${DISTRIBUTED_ARGS[@]}" pretrain_gpt.py "${MODEL_ARGS[@]}" "${TRAINING_ARGS[@]}" \
+    --tensor-model-parallel-size $TP_SIZE --context-parallel-size $CP_SIZE --sequence-parallel \
+    --use-distributed-optimizer --overlap-grad-reduce --attention-backend fused
+)",
+                                 hp::test::llama3_8b, 16);
+  const hp::decoder_plan& p = l.plan;
+  EXPECT_EQ(p.tp, 4);
+  EXPECT_EQ(p.cp, 2);
+  EXPECT_EQ(p.pp, 1);
+  EXPECT_EQ(p.dp, 2);
+  EXPECT_EQ(p.zero, 1);
+  EXPECT_TRUE(p.sequence_parallel);
+  EXPECT_EQ(p.batch, 128);
+  EXPECT_EQ(p.micro_batches, 64);
+  EXPECT_EQ(p.sequence, 8192);
+  EXPECT_EQ(p.formats.weight, hp::data_type::bf16);
+  EXPECT_TRUE(hp::check_plan(hp::test::llama3_8b, p, 16).ok());
+  EXPECT_EQ(l.unheeded,
+            (std::vector<std::string>{"--attention-backend fused (line 29)", "--overlap-grad-reduce (line 29)"}));
+  EXPECT_TRUE(l.notes.empty());
+}
+
+/// Mixtral's public line: experts over data ranks, no cut of experts, a pipeline with chunks.
+TEST(megatron_launch, experts_fold_over_the_ranks_of_a_stage) {
+  const std::string base = "--num-layers 32 --num-experts 8 --seq-length 4096 --micro-batch-size 1 --bf16 ";
+  const auto of = [&](const std::string& more, int devices) { return plan(base + more, moe(), devices).plan; };
+  // The issue's own example: ep over dp and tp of 32 devices, two replicas of an expert.
+  hp::decoder_plan p =
+      of("--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --expert-model-parallel-size 8 "
+         "--expert-tensor-parallel-size 1 --sequence-parallel",
+         32);
+  EXPECT_EQ(hp::device_count_of(p), 32);
+  EXPECT_TRUE(p.experts_along_tp && !p.experts_along_cp);
+  EXPECT_EQ(p.ep, 2);
+  EXPECT_EQ(p.dp, 2);
+  EXPECT_EQ(hp::expert_ranks_of(p), 8);
+  EXPECT_EQ(p.batch, 4) << "one sequence for each data rank";
+  // Experts cut as tensors are: ep among data ranks alone.
+  p = of("--tensor-model-parallel-size 2 --expert-model-parallel-size 4", 16);
+  EXPECT_FALSE(p.experts_along_tp || p.experts_along_cp);
+  EXPECT_EQ(p.ep, 4);
+  EXPECT_EQ(p.dp, 2);
+  EXPECT_EQ(hp::expert_ranks_of(p), 4);
+  // Context ranks where the data ranks do not do.
+  p = of("--context-parallel-size 4 --expert-model-parallel-size 8", 8);
+  EXPECT_TRUE(p.experts_along_cp);
+  EXPECT_EQ(p.ep, 2);
+  EXPECT_EQ(p.dp, 1);
+  p = of("--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2 --global-batch-size 64", 16);
+  EXPECT_EQ(p.chunks, 4);
+  EXPECT_STREQ(hp::schedule_of(p).name, "Interleaved1F1B");
+  EXPECT_EQ(p.micro_batches, 16);
+  EXPECT_EQ(of("--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 8", 16).chunks, 8);
+}
+
+TEST(megatron_launch, memory_is_as_the_line_says) {
+  const std::string base = "--seq-length 4096 ";
+  const auto of = [&](const std::string& more) { return plan(base + more, hp::test::llama3_8b, 8); };
+  EXPECT_EQ(of("").plan.zero, 0);
+  EXPECT_EQ(of("").plan.formats, hp::plan_formats{});
+  EXPECT_EQ(of("--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params").plan.zero, 3);
+  EXPECT_TRUE(of("--recompute-activations").plan.selective);
+  EXPECT_TRUE(of("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1").plan.recomputed);
+  const hp::launch_plan some = of("--recompute-granularity full --recompute-method block --recompute-num-layers 4");
+  EXPECT_TRUE(some.plan.recomputed);
+  ASSERT_EQ(some.unheeded.size(), 1u);
+  EXPECT_NE(some.unheeded[0].find("--recompute-num-layers 4 (line 1): block recomputation is taken to be of every"),
+            std::string::npos);
+  EXPECT_STREQ(hp::name_of(of("--bf16 --fp8-format hybrid").plan.formats), "fp8");
+  EXPECT_STREQ(
+      hp::name_of(
+          of("--bf16 --use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16").plan.formats),
+      "bf16_states16");
+  EXPECT_EQ(of("--optimizer-cpu-offload").unheeded, std::vector<std::string>{"--optimizer-cpu-offload (line 1)"});
+  const hp::launch_plan twice = of("--micro-batch-size 1\n--micro-batch-size 2");
+  EXPECT_EQ(twice.plan.batch, 16);
+  EXPECT_EQ(twice.notes, std::vector<std::string>{"--micro-batch-size stands twice; that of line 2 counts"});
+}
+
+TEST(megatron_launch, what_contradicts_is_one_line_with_file_line_and_option) {
+  const hp::decoder& d = hp::test::llama3_8b;
+  EXPECT_EQ(
+      complaint("--tensor-model-parallel-size 3 --seq-length 1", d, 8),
+      "cannot read 'run.sh': line 1: --tensor-model-parallel-size 3: tp=3 x pp=1 x cp=1 are 3 devices, of which 8 is "
+      "no multiple");
+  EXPECT_EQ(complaint("--seq-length 1\n--num-layers 40", d, 8),
+            "cannot read 'run.sh': line 2: --num-layers 40: the config.json has 32");
+  EXPECT_EQ(complaint("--seq-length 1 --tensor-model-parallel-size $TP", d, 8),
+            "cannot read 'run.sh': line 1: --tensor-model-parallel-size $TP: the file does not say what $TP is");
+  EXPECT_EQ(complaint("--seq-length many", d, 8),
+            "cannot read 'run.sh': line 1: --seq-length many: expected a whole number from 1 to 1048576");
+  EXPECT_EQ(complaint("--bf16", d, 8), "cannot read 'run.sh': --seq-length is missing");
+  EXPECT_EQ(complaint("torchrun --nproc_per_node 8 --nnodes 4 x.py --seq-length 1", d, 8),
+            "cannot read 'run.sh': line 1: --nproc_per_node 8: with 4 nodes these are 32 devices; --devices is 8");
+  EXPECT_EQ(complaint("--seq-length 1 --expert-model-parallel-size 2", d, 8),
+            "cannot read 'run.sh': line 1: --expert-model-parallel-size 2: the config.json has no experts");
+  EXPECT_EQ(
+      complaint("--seq-length 1 --expert-model-parallel-size 16", moe(), 8),
+      "cannot read 'run.sh': line 1: --expert-model-parallel-size 16: ep=16 x etp=1 are 16 ranks, of which the 8 of a "
+      "stage are no multiple");
+  EXPECT_EQ(complaint("--seq-length 1 --micro-batch-size 3 --global-batch-size 64", d, 8),
+            "cannot read 'run.sh': line 1: --global-batch-size 64: no multiple of micro-batch x dp, 3 x 8");
+  EXPECT_EQ(
+      complaint("--seq-length 1 --num-layers-per-virtual-pipeline-stage 5", d, 8),
+      "cannot read 'run.sh': line 1: --num-layers-per-virtual-pipeline-stage 5: 32 layers do not divide by it times "
+      "pp=1");
+  EXPECT_EQ(complaint("--seq-length 1 --recompute-granularity some", d, 8),
+            "cannot read 'run.sh': line 1: --recompute-granularity some: known: full, selective");
+}
+
+}  // namespace
