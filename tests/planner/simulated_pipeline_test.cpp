@@ -255,7 +255,8 @@ TEST(SimulatedPipeline, RanksHoldWhatTheUnrolledProgramHolds) {
     if (!hp::check_plan(d, p, hp::device_count_of(p)).ok()) return;
     const hp::named_schedule& schedule = hp::schedule_of(p);
     SCOPED_TRACE(schedule.name + (", " + std::to_string(d.layers)) + " layers, pp " + std::to_string(p.pp) + ", tp " +
-                 std::to_string(p.tp) + (p.recomputed ? ", recomputed" : ""));
+                 std::to_string(p.tp) + (p.recomputed ? ", recomputed" : "") + (d.tied ? ", tied, " : ", ") +
+                 std::to_string(p.micro_batches) + " micro-batches of " + std::to_string(p.sequence));
     const hp::simulated_pipeline s = hp::simulate_pipeline(d, p, prices, hp::extent_t{1} << 50);
     ASSERT_TRUE(s.ok());
     hp::pipeline_value pipeline{.schedule = &schedule, .ranks = p.pp, .chunks = p.chunks};
@@ -297,14 +298,26 @@ TEST(SimulatedPipeline, RanksHoldWhatTheUnrolledProgramHolds) {
                              .batch = 16,
                              .sequence = 4096};
           hold(wide, p);
-          if (tp == 2) hold(tied, p);
+          hold(tied, p);
           p.recomputed = true;
           hold(wide, p);
+          hold(tied, p);
           p.recomputed = false;
+          p.micro_batches = 1;
+          hold(tied, p);
           p.micro_batches = 4;
           hold(deep, p);
+          if (tp == 2) {
+            p.zero = 3;
+            hold(wide, p);
+            if (hp::rank_of_stage(hp::schedule_of(p).placement, pp, pp * chunks - 1) != 0) hold(tied, p);
+            p.zero = 1;
+          }
+          p.sequence = 64;  // norm and update hold the most
+          hold(wide, p);
+          hold(tied, p);
         }
-  EXPECT_GT(ranks, 500);
+  EXPECT_GT(ranks, 1500);
   std::printf("of %d ranks: from %.2f %% of what is alive to %.2f %% of addresses; the fullest within %.2f %%\n", ranks,
               100 * least, 100 * most, 100 * fullest);
 }
@@ -312,36 +325,37 @@ TEST(SimulatedPipeline, RanksHoldWhatTheUnrolledProgramHolds) {
 /// The replay of stages, simulated one by one, against the clock of the pipeline that runs as one plan.
 TEST(SimulatedPipeline, TheReplayIsTheClockOfTheOnePlan) {
   const hp::plan_prices prices(hp::h100::device, hp::h100::topology);
-  hp::decoder d = hp::test::llama3_8b;
-  d.layers = 8;
   double most = 0;
+  const auto hold = [&](hp::decoder d, const char* name, int pp, int devices) {
+    d.layers = 8;
+    const hp::named_schedule* const schedule = hp::schedule_called(name);
+    const int place = static_cast<int>(schedule - hp::schedule_table.item);
+    const bool chunked = schedule->fixed_chunks == 2 || std::string(name) == "Interleaved1F1B";
+    const hp::decoder_plan p{.tp = devices == 4 ? 2 : 1,
+                             .pp = pp,
+                             .dp = devices == 4 ? 2 : 1,
+                             .micro_batches = 8,
+                             .schedule = place,
+                             .chunks = chunked ? 2 : 1,
+                             .batch = 16,
+                             .sequence = 4096};
+    if (!hp::check_plan(d, p, hp::device_count_of(p)).ok()) return;
+    const hp::simulated_pipeline replayed = hp::simulate_pipeline(d, p, prices, hp::extent_t{1} << 50);
+    ASSERT_TRUE(replayed.ok()) << name;
+    const hp::pipelined_program one =
+        hp::partition(hp::training_graph_of(d, p, true), hp::strategy_of(p),
+                      hp::pipeline_value{.schedule = schedule, .ranks = pp, .chunks = p.chunks});
+    ASSERT_TRUE(one.ok()) << name;
+    const hp::lowered_program l = hp::lower_training(one.program, {.topology = prices.links(), .lookahead = 4});
+    const double clock = static_cast<double>(hp::simulate(l, prices.device()).makespan);
+    const double off = static_cast<double>(replayed.replay.times.makespan) / clock - 1;
+    EXPECT_LE(std::abs(off), 0.02) << name << ", pp " << pp << ", devices " << devices << (d.tied ? ", tied" : "");
+    most = std::max(most, std::abs(off));
+  };
   for (const char* name : {"GPipe", "1F1B", "Interleaved1F1B", "ZB-H1", "ZB-V"})
     for (const int devices : {1, 4})
-      for (const int pp : {2, 4}) {
-        const hp::named_schedule* const schedule = hp::schedule_called(name);
-        const int place = static_cast<int>(schedule - hp::schedule_table.item);
-        const bool chunked = schedule->fixed_chunks == 2 || std::string(name) == "Interleaved1F1B";
-        const hp::decoder_plan p{.tp = devices == 4 ? 2 : 1,
-                                 .pp = pp,
-                                 .dp = devices == 4 ? 2 : 1,
-                                 .micro_batches = 8,
-                                 .schedule = place,
-                                 .chunks = chunked ? 2 : 1,
-                                 .batch = 16,
-                                 .sequence = 4096};
-        if (!hp::check_plan(d, p, hp::device_count_of(p)).ok()) continue;
-        const hp::simulated_pipeline replayed = hp::simulate_pipeline(d, p, prices, hp::extent_t{1} << 50);
-        ASSERT_TRUE(replayed.ok()) << name;
-        const hp::pipelined_program one =
-            hp::partition(hp::training_graph_of(d, p, true), hp::strategy_of(p),
-                          hp::pipeline_value{.schedule = schedule, .ranks = pp, .chunks = p.chunks});
-        ASSERT_TRUE(one.ok()) << name;
-        const hp::lowered_program l = hp::lower_training(one.program, {.topology = prices.links(), .lookahead = 4});
-        const double clock = static_cast<double>(hp::simulate(l, prices.device()).makespan);
-        const double off = static_cast<double>(replayed.replay.times.makespan) / clock - 1;
-        EXPECT_LE(std::abs(off), 0.02) << name << ", pp " << pp << ", devices " << devices;
-        most = std::max(most, std::abs(off));
-      }
+      for (const int pp : {2, 4})
+        for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::qwen25_0_5b}) hold(d, name, pp, devices);
   std::printf("replay of stages within %.2f %% of the one plan\n", 100 * most);
 }
 

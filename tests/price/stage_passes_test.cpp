@@ -21,7 +21,9 @@ const hp::decoder_plan plans[] = {
 };
 
 hp::lowered_program lowered(const hp::decoder& d, const hp::decoder_plan& p) {
-  return hp::lower_fastest(hp::partition(hp::training_graph_of(d, p, true), hp::strategy_of(p)),
+  hp::graph g = hp::training_graph_of(d, p, true);
+  hp::accumulate_by_part(g);
+  return hp::lower_fastest(hp::partition(g, hp::strategy_of(p)),
                            {.topology = hp::interconnect_of(hp::matrix384::topology)}, hp::matrix384::device, hp::GiB)
       .lowered;
 }
@@ -82,6 +84,22 @@ TEST(StagePasses, GradientsOfParametersAreToldApart) {
       EXPECT_GT(passes.of(hp::decoder_part::layers).weights, 0);
       EXPECT_LT(passes.of(hp::decoder_part::layers).weights, passes.of(hp::decoder_part::layers).backward.time);
     }
+}
+
+// A head that is tied works as one with a table of its own: of several micro-batches it accumulates its gradient itself.
+TEST(StagePasses, ATiedHeadAccumulatesItsGradient) {
+  for (const int micro_batches : {2, 4}) {
+    hp::decoder d = small_decoders::dense();
+    const hp::decoder_plan p{.micro_batches = micro_batches, .batch = 8, .sequence = 8};
+    const hp::passes_of_parts own(lowered(d, p), hp::matrix384::device);
+    d.tied = true;
+    const hp::passes_of_parts tied(lowered(d, p), hp::matrix384::device);
+    EXPECT_EQ(tied.of(hp::decoder_part::head).forward, own.of(hp::decoder_part::head).forward);
+    EXPECT_EQ(tied.of(hp::decoder_part::head).backward, own.of(hp::decoder_part::head).backward);
+    EXPECT_EQ(tied.of(hp::decoder_part::head).weights, own.of(hp::decoder_part::head).weights);
+    EXPECT_LT(tied.of(hp::decoder_part::head).update.time, own.of(hp::decoder_part::head).update.time);
+    EXPECT_EQ(tied.of(hp::decoder_part::embedding).backward, own.of(hp::decoder_part::embedding).backward);
+  }
 }
 
 // Where data alone is dealt out, nothing moves but gradients: in the update of one micro-batch, beside the backward of several.

@@ -14,6 +14,9 @@
 // layers counts. Stages with as many layers of each kind are simulated once, within the memory of the fullest rank among theirs; so
 // layers of a kind stand together, whatever their order in the model, and are computed again one by one.
 //
+// A tied table is updated by the first stage. The last one accumulates its gradient itself, hands it over once a step, and waits in the
+// update until it has the new value; where one rank has both nothing crosses.
+//
 // Bytes of a rank are the most that its stages hold along its row of the schedule (action_memory.hpp), what they hold between I and W
 // of a micro-batch too; and what the addresses of the program that is simulated take beyond what it has alive at once, the most of
 // its stages.
@@ -146,7 +149,9 @@ class stage_simulator {
   }
 
   constexpr sharded_program program_of(const decoder& model) const {
-    return partition(training_graph_of(model, plan, true), strategy_of(plan));
+    graph g = training_graph_of(model, plan, true);
+    accumulate_by_part(g);
+    return partition(static_cast<graph&&>(g), strategy_of(plan));
   }
 
   constexpr stage_kind last_kind(const layer_kinds& has) const {
@@ -212,9 +217,27 @@ class stage_simulator {
       if (!k.is_last) continue;
       k.embedding = passes.of(decoder_part::embedding);
       k.passes += passes.of(decoder_part::head);
-      if (d.tied) k.passes.update += k.embedding.update;
+      if (!d.tied || rank_of(0) == rank_of(shape.stages() - 1)) continue;
+      const time_cost crosses = table_crosses(c.lowered.program);
+      if (!crosses.ok()) return false;
+      k.passes.update += k.embedding.update;
+      k.passes.update.time += crosses.picoseconds;
     }
     return true;
+  }
+
+  /// What it takes to hand the gradient of a tied table over to the first stage, and its new value back to the last one.
+  constexpr time_cost table_crosses(const sharded_program& p) const {
+    const int last = rank_of(shape.stages() - 1) * position_count(p.mesh.shape);
+    time_cost time;
+    for (const program_step& s : p.step) {
+      if (s.is_move || s.phase != graph_phase::update) continue;
+      const program_compute& c = p.compute[s.index];
+      if (!name_matches("*embedding.weight", p.graph.name_of_op(c.op))) continue;
+      time = then(time, transfer_time(prices.links(), last, 0, local_bytes(p, c.operand[1])));
+      time = then(time, transfer_time(prices.links(), 0, last, local_bytes(p, c.result[0])));
+    }
+    return time;
   }
 
   constexpr void fill_stages() {

@@ -14,7 +14,9 @@
 //
 // Rows are walked in rounds, as unrolled_rows.hpp walks them. In an action a rank has what the other micro-batches hold, the most that
 // the action takes itself, what the next one is handed, which is there an action before, and what the one before has handed over,
-// which is there an action longer. The gradient of a table that the first stage has, too, waits for that stage's backward.
+// which is there an action longer. What each stage accumulates is at home there, where its graph went through
+// `accumulate_by_part`; the gradient of a tied table that the last stage has accumulated the first one takes in for its norm, which
+// needs no buffer where one rank has both.
 //
 // Laws: what B and W leave is the same; on a first stage, which hands nothing back, I takes nothing and W what B takes. Of the
 // program of all stages unrolled every rank has no less than 97 % of its memory account and no more than 3 % beyond its
@@ -31,16 +33,14 @@ namespace hyperparallel { inline namespace v0_2 {
 /// Of an action of one micro-batch, in bytes beside homes and other micro-batches: the most, and what it leaves.
 struct action_memory {
   extent_t peak = 0, after = 0;
-  extent_t taken_in = 0;     ///< what other stages have handed to it
-  extent_t handed_on = 0;    ///< what it alone uses of what it hands to others
-  extent_t taken_home = 0;   ///< gradients of parameters that another stage makes
-  extent_t handed_home = 0;  ///< gradients of parameters that another stage sums up
+  extent_t taken_in = 0;   ///< what other stages have handed to it
+  extent_t handed_on = 0;  ///< what it alone uses of what it hands to others
 };
 
 /// What a stage holds.
 struct stage_holding {
   extent_t home = 0;         ///< from step to step
-  extent_t shared_home = 0;  ///< of it: what a stage before has, too
+  extent_t shared_home = 0;  ///< of it: parameters that a stage before has, too
   action_memory forward{}, input_gradient{}, weight_gradient{}, backward{};
   action_memory norm{}, update{};  ///< of gradients, behind the last micro-batch
 
@@ -82,7 +82,7 @@ class holding_reader {
   }
 
  private:
-  static constexpr int before = 0, here = 1, behind = 2, actions = 5;
+  static constexpr int before = 0, here = 1, behind = 2, norm = 3, actions = 5;
   struct memory_by_action {
     action_memory of[actions];
   };
@@ -121,35 +121,41 @@ class holding_reader {
     return p.storage.item[storage].tier > 0 ? 0 : aligned(p.storage.item[storage].bytes);
   }
 
-  constexpr bool is_of_parameter(int storage) const {
-    const graph_tensor& t = p.graph.tensor.item[p.storage.item[storage].tensor];
-    return t.kind == graph_tensor_kind::gradient && t.source >= 0 &&
-           p.graph.tensor.item[t.source].kind == graph_tensor_kind::parameter;
+  constexpr graph_tensor_kind kind_of_tensor(int storage) const {
+    return p.graph.tensor.item[p.storage.item[storage].tensor].kind;
+  }
+  /// A state that another stage alone writes is at home there, and handed over to this one.
+  constexpr bool is_at_home(int storage) const {
+    return p.storage.item[storage].home &&
+           (written_[storage] || !made_[storage] || kind_of_tensor(storage) != graph_tensor_kind::state);
   }
 
-  /// Which storages another stage makes, and which it reads.
+  /// Which storages this stage uses and writes, which others make, and which they read. Each gathers parameters itself.
   constexpr void find_strangers() {
     used_.resize(p.storage.size, false);
+    written_.resize(p.storage.size, false);
     made_.resize(p.storage.size, false);
     read_.resize(p.storage.size, false);
     earlier_.resize(p.storage.size, false);
     for (int i = 0; i < p.step.size; ++i)
       visit_values(p, p.step.item[i], [&](int v, bool written) {
         const int s = p.value.item[v].storage;
-        if (side_[i] == here)
+        if (side_[i] == here) {
           used_[s] = true;
-        else
+          if (written) written_[s] = true;
+        } else if (p.storage.item[s].home || kind_of_tensor(s) != graph_tensor_kind::parameter) {
           (written ? made_ : read_)[s] = true;
+        }
         if (side_[i] == before) earlier_[s] = true;
       });
   }
   /// An input has a home for every micro-batch.
   constexpr void add_homes(stage_holding& h) const {
     for (int s = 0; s < p.storage.size; ++s) {
-      if (!p.storage.item[s].home || !used_[s]) continue;
-      const bool fed = p.graph.tensor.item[p.storage.item[s].tensor].kind == graph_tensor_kind::input;
+      if (!is_at_home(s) || !used_[s]) continue;
+      const bool fed = kind_of_tensor(s) == graph_tensor_kind::input;
       h.home += bytes_of(s) * (fed ? extent_t{p.graph.micro_batches} : 1);
-      if (earlier_[s] && !fed) h.shared_home += bytes_of(s);
+      if (earlier_[s] && kind_of_tensor(s) == graph_tensor_kind::parameter) h.shared_home += bytes_of(s);
     }
   }
 
@@ -183,15 +189,13 @@ class holding_reader {
     memory_by_action out;
     for (int s = 0; s < lives.size; ++s) {
       const life& l = lives[s];
-      if (l.first < 0 || p.storage.item[s].home) continue;
+      if (l.first < 0 || is_at_home(s)) continue;
       const bool handed = read_[s] && !made_[s] && l.is_short();
-      begins[!made_[s] ? l.first : l.first_action == 0 ? 0 : end[l.first_action - 1]] += bytes_of(s);
+      const bool early = made_[s] && l.first_action < norm;
+      begins[!early ? l.first : l.first_action == 0 ? 0 : end[l.first_action - 1]] += bytes_of(s);
       ends[handed ? end[l.last_action] - 1 : l.last] += bytes_of(s);
-      action_memory& to = out.of[l.first_action];
-      if (made_[s]) (is_of_parameter(s) ? to.taken_home : to.taken_in) += bytes_of(s);
-      if (!handed) continue;
-      action_memory& from = out.of[l.last_action];
-      (is_of_parameter(s) ? from.handed_home : from.handed_on) += bytes_of(s);
+      if (made_[s]) out.of[l.first_action].taken_in += bytes_of(s);
+      if (handed) out.of[l.last_action].handed_on += bytes_of(s);
     }
     extent_t alive = 0;
     for (int a = 0, at = 0; a < actions; ++a) {
@@ -208,10 +212,11 @@ class holding_reader {
 
   const sharded_program& p;
   const program_moves& moves;
-  growing_array<int> side_;                 // of each step: where it lies from the stage
-  growing_array<stage_work> work_;          // of each step
-  growing_array<bool> used_, made_, read_;  // of each storage: by this stage; made or read by others
-  growing_array<bool> earlier_;             // of each storage: used by a stage before
+  growing_array<int> side_;             // of each step: where it lies from the stage
+  growing_array<stage_work> work_;      // of each step
+  growing_array<bool> used_, written_;  // of each storage: by this stage
+  growing_array<bool> made_, read_;     // of each storage: by others
+  growing_array<bool> earlier_;         // of each storage: used by a stage before
 };
 
 /// Walks all rows. Only the last micro-batch of a stage leaves something to norm and update.
@@ -279,16 +284,11 @@ class row_memory {
     const pipeline_action a = r.worked = action(r.at);
     const action_memory& m = stage[a.stage].of(a.kind);
     r.at = next(r.at + 1, rank);
-    r.held -= stage[a.stage].level(a.kind) + waiting(a, rank);
-    extent_t taken_in = 0;
-    if (r.at < s.first[rank + 1]) {
-      const pipeline_action then = action(r.at);
-      const action_memory& needs = stage[then.stage].of(then.kind);
-      taken_in = needs.taken_in + (s.lies_on(s.stages - 1, rank) ? 0 : needs.taken_home);
-    }
+    r.held -= stage[a.stage].level(a.kind);
+    const bool ends = r.at == s.first[rank + 1];
+    const extent_t taken_in = ends ? 0 : stage[action(r.at).stage].of(action(r.at).kind).taken_in;
     note(r, r.held + m.peak + r.handed + taken_in);
     r.held += ends_micro_batch(a.kind) && a.micro_batch + 1 < s.micro_batches ? 0 : m.after;
-    r.held += m.handed_home;
     r.handed = m.handed_on;
   }
   constexpr void finish(int rank) {
@@ -296,23 +296,17 @@ class row_memory {
     if (is_forward(a.kind)) forward_done_[place(a.stage, a.micro_batch)] = true;
     if (a.kind == action_kind::input_gradient || a.kind == action_kind::backward)
       gradient_done_[place(a.stage, a.micro_batch)] = true;
-    for (int r = 0; r < s.ranks; ++r)
-      if (r != rank) rank_[r].held -= waiting(a, r);
   }
-  /// Gradients of parameters on a rank that the action sums up.
-  constexpr extent_t waiting(const pipeline_action& a, int rank) const {
-    const stage_holding& last = stage.last();
-    const bool here = a.stage == 0 && ends_micro_batch(a.kind) && s.lies_on(s.stages - 1, rank);
-    return here ? last.input_gradient.handed_home + last.weight_gradient.handed_home : 0;
-  }
-  /// What a rank does with all of its stages when the micro-batches are over.
+  /// What a rank does with all of its stages when the micro-batches are over. What the last one hands to the first is there.
   constexpr void pass(int rank, action_memory stage_holding::* what, action_memory stage_holding::* before) {
     rank_state& r = rank_[rank];
     for (int t = 0; t < s.stages; ++t) {
       if (!s.lies_on(t, rank)) continue;
+      const action_memory& m = stage[t].*what;
+      const extent_t there = t == 0 && s.lies_on(s.stages - 1, rank) ? m.taken_in : 0;
       r.held -= (stage[t].*before).after;
-      note(r, r.held + (stage[t].*what).peak);
-      r.held += (stage[t].*what).after;
+      note(r, r.held + larger(m.peak - there, m.after));
+      r.held += m.after;
     }
   }
 

@@ -9,14 +9,16 @@
 // end so far forward by some time, mostly by what it takes, or by nothing where it runs beside what came before it.
 // That time belongs to the part and the pass of its step. A reduction of a gradient holds up no other step of backward: of a
 // step with one micro-batch it belongs to the update, which waits for it; of several, what of it is not hidden belongs
-// to backward. Operators belong to the part of their forward operator; sums of gradients to that of the last of their terms; all
-// else to that of its name. Of the update, what belongs to no parameter is of the layers.
+// to backward. Operators belong to the part of their forward operator; sums of gradients, over micro-batches too, to that of the last of
+// their terms; moves of gradients of parameters to that of what makes them; all else to that of its name. Of the update, what belongs
+// to no parameter is of the layers.
 // Schedules of the zero-bubble kind put off gradients of parameters. Their time is the field `weights`: operators of backward that are
 // of W where each part is a stage (stage_work.hpp). Moves are never among them.
 // Laws: times of all parts, micro-batches counted, add up to the makespan of the plan's clock; so do `computed` and `moved` to
 // its busy times. Units: picoseconds. O(rows + waits).
 
 #include <hyperparallel/graph/sharding_plan.hpp>
+#include <hyperparallel/graph/tied_gradients.hpp>
 #include <hyperparallel/lowering/stage_work.hpp>
 #include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/strategy/gradient_buckets.hpp>
@@ -73,19 +75,37 @@ constexpr int last_term(const graph& g, int op) {
   return last;
 }
 
+/// Whether it is a gradient of a parameter, or a state.
+constexpr bool belongs_to_parameter(const graph& g, const graph_tensor& t) {
+  if (t.source < 0) return false;
+  const graph_tensor_kind of = g.tensor[t.source].kind;
+  return of == graph_tensor_kind::parameter || of == graph_tensor_kind::state;
+}
+
 }  // namespace detail
 
 /// The part of a step. Domain: a program of a decoder.
 constexpr decoder_part part_of(const sharded_program& p, const program_step& s) {
   const graph& g = p.graph;
-  if (s.is_move) return detail::part_called(g.text_at(g.tensor[p.value[p.move[s.index].source].tensor].name), s.phase);
-  int op = p.compute[s.index].op;
+  int op = s.is_move ? -1 : p.compute[s.index].op;
+  if (s.is_move) {
+    const graph_tensor& t = g.tensor[p.value[p.move[s.index].source].tensor];
+    if (t.producer < 0 || !detail::belongs_to_parameter(g, t)) return detail::part_called(g.text_at(t.name), s.phase);
+    op = t.producer;
+  }
   for (int next = op; next >= 0;) {
     op = next;
     next =
         g.op[op].forward >= 0 || g.op[op].phase != graph_phase::backward ? g.op[op].forward : detail::last_term(g, op);
   }
-  return detail::part_called(g.name_of_op(op), s.phase);
+  return detail::part_called(g.name_of_op(op), g.op[op].phase);
+}
+
+/// The head accumulates itself what it contributes to the gradient of a tied table, as it does in a stage of its own.
+/// Domain: a decoder's step of training, no segment folded.
+constexpr void accumulate_by_part(graph& g) {
+  stage_cut head = cut_by_names(g, {{"*head.*", 1}}, 2);
+  accumulate_by_stage(g, head);
 }
 
 class passes_of_parts {
