@@ -123,6 +123,8 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "a run of your own that calibrates the rest: [PLAN:]step=SECONDS,memory=BYTES; PLAN as --fix reads it (default: "
       "that of --fix), beside it devices, batch and sequence (default: those of the command); memory is what the "
       "allocator has reserved at most");
+  app.add_option("--to", c->to, "megatron: the plan in the words of a Megatron-LM launch line")
+      ->check(CLI::IsMember({"megatron"}));
   app.add_option("--convention", c->convention,
                  "megatron_2022: memory by the closed forms of Korthikanti et al., 2205.05198, beside the account")
       ->check(CLI::IsMember({"megatron_2022"}));

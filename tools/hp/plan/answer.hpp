@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <hyperparallel/io/megatron_launch.hpp>
+#include <hyperparallel/io/megatron_words.hpp>
 #include <hyperparallel/io/model_config.hpp>
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/planner/memory_comparison.hpp>
@@ -47,6 +48,7 @@ struct answer {
   std::vector<priced_plan> others{};             ///< the fastest, or the nearest first
   std::optional<calibration_by_run> measured{};  ///< by which times and memory are calibrated
   std::optional<hp::launch_plan> launch{};       ///< of --from
+  std::optional<hp::megatron_words> words{};     ///< of --to, of the plan that is estimated
 
   hp::fit_verdict verdict(const hp::plan_estimate& e) const {
     return hp::verdict_of(e, reserve, hardware.device.tier[0].bytes);
@@ -188,6 +190,7 @@ inline answer answer_of(const choice& c) {
   if (!c.convention.empty()) a.comparison = hp::compare_with_megatron_2022(a.config.model, a.plan, prices);
   a.estimate.simulated = hp::simulate_plan(a.config.model, a.plan, prices, most);
   unroll(a, prices);
+  if (!c.to.empty()) a.words = hp::words_of_megatron(a.plan, a.config.model);
   if (a.is_good()) return a;
   const auto is_better = [&](const priced_plan& x, const priced_plan& y) {
     return hp::is_better(a.rank(x.estimate), a.rank(y.estimate));

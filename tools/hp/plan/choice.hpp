@@ -33,6 +33,7 @@ struct choice {
   std::string stack = hp::known_stacks[0].name;
   std::string precision{};   ///< of --precision; empty: the stack's own
   std::string measured{};    ///< a run of the user's own; empty: none
+  std::string to{};          ///< whose words the plan is written in; empty: nobody's
   std::string convention{};  ///< that memory is told by beside the account; empty: none
   int why = 0;               ///< the row that the winner of a search is compared with
   bool as_json = false;

@@ -143,7 +143,7 @@ inline std::string to_text(const search_answer& s) {
   if (s.why > 0) out += why_text(s) + "\n";
   out += "plan 1 ";
   return out + verdict_text(s.best) + "\n" + memory_text(s.best) + "\n" + comparison_text(s.best) + step_text(s.best) +
-         "\n" + received_text(s.best);
+         "\n" + received_text(s.best) + words_text(s.best);
 }
 
 }  // namespace decoder_plans

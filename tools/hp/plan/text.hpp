@@ -178,6 +178,16 @@ inline std::string unrolled_text(const answer& a) {
                      u.most_bytes() > 0 ? ", it takes " + bytes_text(u.most_bytes()) : std::string());
 }
 
+/// The plan as --to asks for it: an option a line, as they stand in a script.
+inline std::string words_text(const answer& a) {
+  if (!a.words) return "";
+  std::string out = "\nin Megatron-LM's words:\n";
+  for (const std::string& each : a.words->options) out += "  " + each + " \\\n";
+  if (!a.words->options.empty()) out.erase(out.size() - 3, 2);
+  for (const std::string& each : a.words->unsaid) out += "it has no word for " + each + "\n";
+  return out;
+}
+
 inline std::string step_text(const answer& a) {
   if (a.stack.walked) return stack_step_text(a);
   const hp::plan_estimate& e = a.estimate;
@@ -225,7 +235,7 @@ inline std::string to_text(const answer& a) {
     return out + (a.others.empty() ? "\nno plan with these options can be\n"
                                    : "\nthe nearest plans that can be:\n" + others_text(a));
   out += "\n" + verdict_text(a) + "\n" + memory_text(a) + "\n" + comparison_text(a) + step_text(a) + "\n" +
-         received_text(a);
+         received_text(a) + words_text(a);
   if (a.is_good()) return out;
   if (a.others.empty()) return out + "\nno change of one degree makes it fit\n";
   return out +

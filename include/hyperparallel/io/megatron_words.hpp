@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A decoder's plan in Megatron-LM's words: the options of a launch line that say it.
+//
+//   const hp::megatron_words w = hp::words_of_megatron(plan, llama3);
+//   w.options       "--tensor-model-parallel-size 8", …
+//   w.unsaid        what no option says: "schedule=ZB-V"
+//
+// Law: where nothing is unsaid, `plan_of_megatron` of the options is the plan, on as many devices. Degrees of 1 and the framework's
+// defaults are left out. Source: as megatron_launch.hpp.
+
+#include <string>
+#include <vector>
+
+#include <hyperparallel/planner/decoder_plan.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct megatron_words {
+  std::vector<std::string> options{};
+  std::vector<std::string> unsaid{};
+};
+
+namespace detail {
+
+/// Experts lie on data ranks, then on these and context ranks; over tensor ranks where experts are not cut.
+inline void say_experts(const decoder_plan& p, megatron_words& w) {
+  const extent_t ranks = expert_ranks_of(p), data = extent_t{p.dp} * p.ep;
+  const extent_t beside_tensors = p.experts_along_tp ? ranks / p.tp : ranks;
+  if (ranks > 1) w.options.push_back("--expert-model-parallel-size " + std::to_string(ranks));
+  if (p.tp > 1 && (p.experts_along_tp || ranks > 1))
+    w.options.push_back("--expert-tensor-parallel-size " + std::to_string(p.experts_along_tp ? 1 : p.tp));
+  if (p.experts_along_cp && p.cp > 1 && data % beside_tensors == 0)
+    w.unsaid.push_back("experts along cp, where data ranks would do");
+}
+
+inline void say_memory(const decoder_plan& p, megatron_words& w) {
+  constexpr const char* sharded[] = {"", "", "optim_grads", "optim_grads_params"};
+  if (p.zero == 1) w.options.push_back("--use-distributed-optimizer");
+  if (p.zero > 1) {
+    w.options.push_back("--use-megatron-fsdp");
+    w.options.push_back(std::string("--data-parallel-sharding-strategy ") + sharded[p.zero]);
+  }
+  if (p.recomputed && p.selective) w.options.push_back("--recompute-granularity selective");
+  if (p.recomputed && !p.selective) {
+    w.options.push_back("--recompute-granularity full");
+    w.options.push_back("--recompute-method uniform");
+    w.options.push_back("--recompute-num-layers 1");
+  }
+  if (p.formats.weight == data_type::bf16) w.options.push_back("--bf16");
+  if (p.formats.product == number_format::float8) w.options.push_back("--fp8-format hybrid");
+  if (p.formats.product == number_format::float4) w.options.push_back("--fp4-format e2m1");
+  if (p.formats.moment != data_type::f32) {
+    const std::string type = p.formats.moment == data_type::bf16 ? "bf16" : "fp8";
+    w.options.push_back("--use-precision-aware-optimizer");
+    w.options.push_back("--exp-avg-dtype " + type);
+    w.options.push_back("--exp-avg-sq-dtype " + type);
+  }
+}
+
+}  // namespace detail
+
+/// Precondition: `check_plan` says ok.
+inline megatron_words words_of_megatron(const decoder_plan& p, const decoder& d) {
+  megatron_words w;
+  const auto number = [&](const char* name, extent_t n, extent_t otherwise) {
+    if (n != otherwise) w.options.push_back("--" + std::string(name) + " " + std::to_string(n));
+  };
+  number("tensor-model-parallel-size", p.tp, 1);
+  if (p.tp > 1 && p.sequence_parallel) w.options.push_back("--sequence-parallel");
+  number("pipeline-model-parallel-size", p.pp, 1);
+  number("num-virtual-stages-per-pipeline-rank", p.chunks, 1);
+  number("context-parallel-size", p.cp, 1);
+  if (d.has_experts) detail::say_experts(p, w);
+  number("micro-batch-size", p.batch / (extent_t{p.micro_batches} * p.dp * p.ep), 0);
+  number("global-batch-size", p.batch, 0);
+  number("seq-length", p.sequence, 0);
+  detail::say_memory(p, w);
+  const bool interleaved = schedule_called("Interleaved1F1B") == &schedule_of(p);
+  if (p.pp > 1 && !(p.chunks > 1 ? interleaved : is_1f1b(p)))
+    w.unsaid.push_back(std::string("schedule=") + schedule_of(p).name);
+  if (!d.has_experts && p.ep > 1) w.unsaid.push_back("ep=" + std::to_string(p.ep) + " without experts");
+  if (p.copies > 1) w.unsaid.push_back("copies=" + std::to_string(p.copies));
+  if (p.adapter_rank > 0) w.unsaid.push_back("lora=" + std::to_string(p.adapter_rank));
+  return w;
+}
+
+}}  // namespace hyperparallel::v0_2
