@@ -30,12 +30,19 @@ using strategy = hp::strategy<mesh, hp::tensor_parallel<"tp">>;
 using step = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384, hp::precision<hp::f32>,
                             hp::accumulating<4>, hp::pipelined<hp::one_forward_one_backward, 2>>;
 static_assert(step::verified);  // four ranks: two stages of two
+using tight =
+    hp::train_step<language_model, strategy, hp::adamw, hp::matrix384, hp::precision<hp::f32>, hp::accumulating<4>,
+                   hp::pipelined<hp::one_forward_one_backward, 2>, hp::offloaded_within<step::peak * 3 / 4>>;
+static_assert(tight::peak <= step::peak * 3 / 4);
 
 void train(std::span<const std::int32_t> tokens, std::span<const std::int32_t> labels) {
   hp::world<step> world;
   world.feed("tokens", tokens).feed("labels", labels);
   const std::vector<double> losses = world.train(3);
   assert(losses.back() < losses.front());
+  hp::world<tight> less;
+  less.feed("tokens", tokens).feed("labels", labels);
+  assert(less.train(3) == losses);
 }
 
 void run_any() {

@@ -48,9 +48,26 @@ struct evaluated {
   static constexpr evaluation result = Evaluate();
 };
 constexpr evaluation fine() { return {}; }
+constexpr evaluation unpriced() {
+  evaluation e;
+  e.offload.code = hp::offloading_code::hardware_is_refused;
+  e.offload.budget = 7;
+  return e;
+}
+template <hp::cost_code Price>
+struct priced : evaluated<unpriced> {
+  static constexpr hp::cost_code price() { return Price; }
+};
 
 template <evaluation (*Evaluate)()>
 using verdict = typename hp::detail::offload_verdict<evaluated<Evaluate>>::type;
+
+TEST(OffloadRefusal, LeavesWhatHasNoPriceToTheLineOfThePrice) {
+  using no_price = hp::detail::offload_verdict<priced<hp::cost_code::rate_is_not_positive>>::type;
+  using refused = hp::detail::offload_verdict<priced<hp::cost_code::ok>>::type;
+  EXPECT_TRUE((std::is_same_v<no_price, hp::accepted>));
+  EXPECT_TRUE((std::is_same_v<refused, hp::diag::memory_budget_is_not_met<hp::bytes_given<7>>>));
+}
 
 TEST(OffloadRefusal, IsOneTypeThatNamesTheSizes) {
   EXPECT_TRUE((std::is_same_v<verdict<fine>, hp::accepted>));

@@ -7,32 +7,19 @@
 #include <span>
 #include <vector>
 
-#include <hyperparallel/layers.hpp>
 #include <hyperparallel/pipeline/schedules/one_forward_one_backward.hpp>
 #include <hyperparallel/world/model_run.hpp>
 #include <hyperparallel/world/world.hpp>
+
+#include "step/two_layers.hpp"
 
 namespace {
 
 namespace hp = hyperparallel;
 
-struct language_model {
-  static constexpr void build(hp::model_builder& m) {
-    const int batch = m.dim("batch", 4), sequence = m.dim("seq", 4);
-    const int tokens = m.index_input("tokens", {batch, sequence}), labels = m.index_input("labels", {batch, sequence});
-    const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{
-        .attention = {.query_heads = 4, .key_heads = 2, .head_dim = 4}, .feed_forward = {.width = 16}};
-    int x = hp::token_embedding{.vocabulary = 16, .hidden = 16}(m, tokens);
-    x = m.repeat("layers", 2, x, block);
-    hp::language_head{.vocabulary = 16}(m, x, labels);
-  }
-};
-
-struct mesh : hp::device_matrix<hp::axis{"tp", 2}> {};
-using strategy = hp::strategy<mesh, hp::tensor_parallel<"tp">>;
+using namespace two_layers;
 template <class... Options>
-using step_with = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384, hp::precision<hp::f32>,
-                                 hp::accumulating<4>, Options...>;
+using step_with = step_on<hp::matrix384, hp::f32, Options...>;
 
 using piped = step_with<hp::pipelined<hp::one_forward_one_backward, 2>>;
 static_assert(piped::verified && piped::lawful);
@@ -56,12 +43,6 @@ using grouped = step_with<hp::pipelined<hp::one_forward_one_backward, 2>, hp::st
 static_assert(grouped<tower, strategy>::verified && grouped<tower, strategy>::lawful);
 static_assert(grouped<tower, strategy>::evaluated::settings().pipeline.devices_with(strategy::value) == 6);
 static_assert(!accepted<hp::pipelined<hp::one_forward_one_backward, 2>, hp::strategies_of_groups<tower>>);
-
-std::vector<std::int32_t> numbers(int first) {
-  std::vector<std::int32_t> all;
-  for (int i = 0; i < 4 * 16; ++i) all.push_back((first + 5 * i) % 16);
-  return all;
-}
 
 TEST(pipelined_step, a_world_of_the_type_has_the_bits_of_a_run_without_stages) {
   hp::world<piped> world;

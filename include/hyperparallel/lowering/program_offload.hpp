@@ -146,12 +146,13 @@ constexpr offload_period offload_period_of(const sharded_program& p, const progr
   inside.resize(p.storage.size, false);
   outside.resize(p.storage.size, false);
   for (int i = 0; i < p.step.size; ++i) {
+    const bool works = part_of_step(p, p.step[i]) == how.part;
+    if (!works && !p.step[i].is_move) continue;  // computes on what its own part has
     const bool own = is_in(p.step[i].phase, how.phases);
     bool uses = false;
     detail::visit_storages_of(p, p.step[i], how.part, [&](int s, bool) { uses = (own ? inside : outside)[s] = true; });
     if (!own || !uses) continue;
     r.step.push(i);
-    const bool works = part_of_step(p, p.step[i]) == how.part;
     o.op.push({works ? duration[i] : 0, p.step[i].is_move ? network : -1, false});
   }
   for (int s = 0; s < p.storage.size; ++s) {

@@ -53,6 +53,8 @@ struct step_pipeline {
     return devices > 0 ? devices : position_count(all.mesh.shape) * ranks;
   }
   step_account (*account)(const sharded_program&, const program_moves&, const device_value&) = nullptr;
+  step_offload (*offload)(const sharded_program&, const program_moves&, const storage_uses&, const device_value&,
+                          const step_offload_settings&) = nullptr;
 };
 
 /// Law: the settings that do not name types leave them as they are, bf16: a step written out has the types and bytes of

@@ -55,6 +55,11 @@ template <class Evaluated>
 struct refused_offload<Evaluated, offloading_code::ok> {
   using type = accepted;
 };
+/// What cannot be priced has a line of its own.
+template <class Evaluated>
+struct refused_offload<Evaluated, offloading_code::hardware_is_refused>
+    : std::conditional<Evaluated::price() == cost_code::ok,
+                       diag::memory_budget_is_not_met<bytes_given<Evaluated::result.offload.budget>>, accepted> {};
 template <class Evaluated>
 struct refused_offload<Evaluated, offloading_code::not_planned> {
   using type = diag::memory_tiers_cannot_be_planned<Evaluated::result.offload.status.code>;

@@ -15,6 +15,7 @@
 
 #include <hyperparallel/lowering/pipelined_program.hpp>
 #include <hyperparallel/price/parts_account.hpp>
+#include <hyperparallel/step/parts_offload.hpp>
 #include <hyperparallel/step/training_step.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -52,6 +53,7 @@ struct pipelined {
     s.pipeline.ranks = Ranks >= 1 ? Ranks : 1;
     s.pipeline.partition = &detail::partition_pipelined<Schedule, Ranks, chunks>;
     s.pipeline.account = &account_of_parts;
+    s.pipeline.offload = &offload_parts;
   }
 };
 /// A strategy for each group of ranks, in their order.

@@ -67,6 +67,7 @@ struct step_offload {
   extent_t bytes_in = 0, bytes_out = 0;         ///< of a step, to and from tier 0
   offload_shares share[memory_class_count] = {};
   int operators = 0, storages = 0, gaps = 0;  ///< of the period
+  int part = 0;                               ///< of a pipeline: whose bytes and shares these are (parts_offload.hpp)
   static constexpr int most_alive = 4;
   int alive_count = 0;  ///< where the budget is too small: the largest that are then alive
   alive_group alive[most_alive] = {};

@@ -236,24 +236,29 @@ struct evaluated_step {
                                                      : account_of(p, moves, uses, Hardware::device, block_duration);
     if (!e.account.times.total.ok()) e.unrated = unrated_work_of(Hardware::device, p);
     if (settings.offload.budget > 0)
-      e.offload = offload_step(p, moves, uses, block_duration, Hardware::device, settings.offload);
+      e.offload = settings.pipeline.offload != nullptr
+                      ? settings.pipeline.offload(p, moves, uses, Hardware::device, settings.offload)
+                      : offload_step(p, moves, uses, block_duration, Hardware::device, settings.offload);
     e.parameters = parameter_count(g);
     e.plan = size_of_plan(p, moves);
     return e;
   }
-  /// What `world<step>` runs.
-  static constexpr lowered_program lowered() {
+  /// What `world<step>` runs, and the same lowered.
+  static constexpr sharded_program unrolled() {
     step_settings settings = evaluated_step::settings();
     settings.build.unrolled = true;
+    step_stages_status stages;
+    return program_of_step(training_graph<Model>(Optimizer::value, settings), settings, stages);
+  }
+  static constexpr lowered_program lowered() {
+    const step_settings settings = evaluated_step::settings();
     lowering_options how{.topology = interconnect_of(Hardware::topology),
                          .vector_queue = settings.vector_queue,
                          .lookahead = settings.lookahead};
     for (const char* name : settings.kept) how.keep.push(name);
-    step_stages_status stages;
-    sharded_program p = program_of_step(training_graph<Model>(Optimizer::value, settings), settings, stages);
     if (settings.lookahead_memory > 0)
-      return lower_fastest(static_cast<sharded_program&&>(p), how, Hardware::device, settings.lookahead_memory).lowered;
-    return lower_training(static_cast<sharded_program&&>(p), how);
+      return lower_fastest(unrolled(), how, Hardware::device, settings.lookahead_memory).lowered;
+    return lower_training(unrolled(), how);
   }
   /// Of the plan, played by itself: who does not ask for it does not pay.
   template <class Lowered = lowered_program>
@@ -312,10 +317,6 @@ struct accepted_step {
 
 template <class Evaluated>
 using kept_of_step = std::conditional_t<Evaluated::ok(), accepted_step<Evaluated>, step_that_is_refused>;
-
-}  // namespace detail
-
-namespace detail {
 
 template <class Step>
 struct step_plan_verdict_of : step_plan_verdict<Step::verified.state, Step::lowered, Step::size_of_plan> {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A training on simulated ranks that runs a planned step: fed with data, run, watched, fetched. `world<step>` (world.hpp)
-// is one whose plan is that of a type.
+// is one whose plan is that of a type, or is made at its start under the budget of a type.
 //
 // Parameters begin as first_values.hpp says, which depends on the seed alone, not on the strategy. Values fed of several
 // micro-batches are taken in turn.
@@ -58,6 +58,8 @@ class training_world {
                  const world_options& options);
   /// As before, of the built-in operators.
   training_world(const image_view& plan, const world_options& options);
+  /// Runs a program that is planned now, as `program` says, with what `options` say. Throws as `program_world`.
+  training_world(sharded_program&& p, program_options program, const world_options& options);
   ~training_world();
   training_world(const training_world&) = delete;
   training_world& operator=(const training_world&) = delete;

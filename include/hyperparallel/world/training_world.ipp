@@ -15,6 +15,17 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
+HYPERPARALLEL_BODY model_run_options options_of_run(program_options program, const world_options& options) {
+  program.execution = options.execution;
+  program.measured = options.measured;
+  program.overflow = options.overflow;
+  return {std::move(program), options.seed};
+}
+
+}  // namespace detail
+
 template <class Number>
 struct training_world<Number>::state {
   template <class T>
@@ -51,12 +62,11 @@ struct training_world<Number>::state {
 template <class Number>
 training_world<Number>::training_world(const image_view& plan, const operator_list& operators, kernel_choice kernels,
                                        const world_options& options)
-    : run_(program_of(plan, operators), {.program = {.execution = options.execution,
-                                                     .kernels = kernels,
-                                                     .measured = options.measured,
-                                                     .overflow = options.overflow},
-                                         .seed = options.seed}),
+    : run_(program_of(plan, operators), detail::options_of_run({.kernels = kernels}, options)),
       state_(detail::make_owned<state>()) {}
+template <class Number>
+training_world<Number>::training_world(sharded_program&& p, program_options program, const world_options& options)
+    : run_(std::move(p), detail::options_of_run(std::move(program), options)), state_(detail::make_owned<state>()) {}
 template <class Number>
 training_world<Number>::training_world(const image_view& plan, const world_options& options)
     : training_world(plan, builtin_list, nullptr, options) {}

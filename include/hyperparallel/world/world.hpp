@@ -11,7 +11,8 @@
 //
 // What it does is training_world.hpp; the type adds the plan, the element type and the kernels of its operators.
 // Element types, moves, addresses, order and waits are those of the step's type; operators of its list bring their
-// kernels. A step whose plan is not asked, or refused, is one error line: `program_world` plans such a one at its start.
+// kernels. A step with a budget of memory is planned at the world's start (step_budget.hpp), as its type was. Any other whose
+// plan is not asked, or refused, is one error line: `program_world` plans such a one at its start.
 //
 // The folder world/: programs on simulated ranks. Worlds of a step (this header), of a sharded program (program_world.hpp), of
 // a graph under a strategy (model_run.hpp), of a taskflow and of MoE layers; one device without a plan (single_device.hpp);
@@ -20,10 +21,12 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <hyperparallel/kernels/operator_kernels.hpp>
 #include <hyperparallel/step/training_step.hpp>
+#include <hyperparallel/world/step_budget.hpp>
 #include <hyperparallel/world/training_world.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -54,22 +57,39 @@ constexpr bool computes_in_f64(const image_view& image, const image_sizes& sizes
 template <class Planned>
 using number_of_plan = std::conditional_t<computes_in_f64(Planned::image, Planned::sizes), double, float>;
 
-/// Whether the step has a plan that may run. A refused step has said why.
+/// Whether a model has tensors of f64; gradients and states have the types of what they belong to.
 template <class Step>
-constexpr bool may_run() {
-  if constexpr (is_refused_step<Step>)
-    return false;
-  else
-    return static_cast<bool>(Step::verified);
+constexpr bool builds_f64() {
+  for (const graph_tensor& t : build_model<typename Step::model>(Step::evaluated::settings().build).tensor)
+    if (t.type == data_type::f64) return true;
+  return false;
 }
+
+/// What runs in the world of a step. A refused step has said why.
+enum class world_plan : unsigned char { none, of_type, of_start };
+
+template <class Step>
+constexpr world_plan plan_of_world() {
+  if constexpr (is_refused_step<Step>)
+    return world_plan::none;
+  else if constexpr (Step::offload.budget > 0)
+    return world_plan::of_start;
+  else
+    return Step::verified ? world_plan::of_type : world_plan::none;
+}
+
+template <class Step>
+using operators_of_step = typename operators_among<typename Step::options>::type;
+template <class Step>
+inline constexpr bool is_builtin_step = std::is_same_v<operators_of_step<Step>, operators<builtin>>;
 
 }  // namespace detail
 
-template <class Step, bool MayRun = detail::may_run<Step>()>
+template <class Step, detail::world_plan Plan = detail::plan_of_world<Step>()>
 class world : public training_world<detail::number_of_plan<typename Step::planned>> {
   using base = training_world<detail::number_of_plan<typename Step::planned>>;
-  using operators = typename detail::operators_among<typename Step::options>::type;
-  static constexpr bool is_builtin = std::is_same_v<operators, hyperparallel::operators<builtin>>;
+  using operators = detail::operators_of_step<Step>;
+  static constexpr bool is_builtin = detail::is_builtin_step<Step>;
 
  public:
   /// Throws program_error, std::bad_alloc.
@@ -81,9 +101,29 @@ class world : public training_world<detail::number_of_plan<typename Step::planne
       : base(Step::planned::image, operators::list, &kernels_of<typename base::number, operators>, options) {}
 };
 
+/// A step with a budget of memory.
+template <class Step>
+class world<Step, detail::world_plan::of_start>
+    : public training_world<std::conditional_t<detail::builds_f64<Step>(), double, float>> {
+  using base = training_world<std::conditional_t<detail::builds_f64<Step>(), double, float>>;
+
+ public:
+  /// Throws program_error, also where the addresses cannot be kept within the budget; std::bad_alloc.
+  explicit world(const world_options& options = {}) : world(Step::evaluated::unrolled(), options) {}
+
+ private:
+  world(sharded_program&& p, const world_options& options) : base(std::move(p), options_for(p), options) {}
+  static program_options options_for(const sharded_program& p) {
+    program_options o = options_of_step<Step>(p);
+    if constexpr (!detail::is_builtin_step<Step>)
+      o.kernels = &kernels_of<typename base::number, detail::operators_of_step<Step>>;
+    return o;
+  }
+};
+
 /// A step that is not proved: one error line, and none for what is done with its world.
 template <class Step>
-class world<Step, false> {
+class world<Step, detail::world_plan::none> {
   static_assert(proved<Step>::met);
 
  public:
