@@ -8,8 +8,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <thread>
+#include <vector>
 
 namespace hp = hyperparallel;
 
@@ -101,6 +103,25 @@ TEST(World, HasTheLossesOfOneDevice) {
   const std::vector<double> many = planned_by_the_compiler<in_f64>(6, 2), one = planned_by_the_compiler<on_one>(6, 2);
   ASSERT_EQ(many.size(), one.size());
   for (std::size_t i = 0; i < many.size(); ++i) EXPECT_NEAR(many[i], one[i], 1e-9 * one[i]) << i;
+}
+
+/// Header-only a world has the kernels of its plan's operators and no others; in compiled mode all are in the library.
+TEST(World, HasTheKernelsOfItsPlansOperators) {
+  using planned = in_f32::planned;
+  std::vector<bool> named(static_cast<std::size_t>(hp::builtin_operator_count), false);
+  for (const hp::graph_operator& op : hp::program_of(planned::image).program.graph.op)
+    named.at(static_cast<std::size_t>(op.kind)) = true;
+  EXPECT_NE(std::find(named.begin(), named.end(), false), named.end());
+  for (int number = 0; number < hp::builtin_operator_count; ++number) {
+    const auto op = static_cast<hp::operator_id>(number);
+    const bool has = named[static_cast<std::size_t>(number)] || hp::is_compiled;
+    EXPECT_EQ((hp::detail::kernels_of_plan<planned, float, hp::operators<hp::builtin>>(op)),
+              has ? hp::kernel_of<float>(op) : nullptr)
+        << number;
+  }
+  EXPECT_EQ((hp::detail::kernels_of_plan<planned, float, hp::operators<hp::builtin>>(
+                static_cast<hp::operator_id>(hp::builtin_operator_count))),
+            nullptr);
 }
 
 TEST(World, KeepsWhatItsStepKeeps) {

@@ -49,22 +49,23 @@ class gradient_pass {
         segment = next;
       }
       bool reached = false;
-      for (int r = 0; r < g.op[f].result_count; ++r) {
+      for (int r = 0; r < g.op.item[f].result_count; ++r) {
         const int t = g.op[f].result[r], joined = join(t, t, segment);
         if (joined < 0) continue;
         g.tensor[t].gradient = joined;
         reached = true;
       }
       if (reached) differentiate_operator(f);
-      for (int i = 0; i < g.op[f].operand_count; ++i) {
-        const int t = g.op[f].operand[i];
-        if (g.tensor[t].kind == graph_tensor_kind::parameter && first_reader[t] == f && g.tensor[t].gradient < 0)
+      for (int i = 0; i < g.op.item[f].operand_count; ++i) {
+        const int t = g.op.item[f].operand[i];
+        if (g.tensor.item[t].kind == graph_tensor_kind::parameter && first_reader.item[t] == f &&
+            g.tensor.item[t].gradient < 0)
           g.tensor[t].gradient = join(t, t, segment);
       }
     }
     if (segment >= 0) leave(segment);
     for (int t = carried_slot; t < g.tensor.size; ++t)  // of a pass that a mistake ended
-      if (g.tensor[t].name < 0) g.tensor[t].name = g.tensor[g.tensor[t].source].name;
+      if (g.tensor.item[t].name < 0) g.tensor.item[t].name = g.tensor.item[g.tensor.item[t].source].name;
   }
 
  private:
@@ -84,33 +85,33 @@ class gradient_pass {
     depends.resize(carried_slot, false);
     first_reader.resize(carried_slot, -1);
     for (int t = 0; t < carried_slot; ++t)
-      depends[t] = g.tensor[t].kind == graph_tensor_kind::parameter && !g.tensor[t].frozen;
+      depends.item[t] = g.tensor.item[t].kind == graph_tensor_kind::parameter && !g.tensor.item[t].frozen;
     for (int f = 0; f < forward_count; ++f) {
       const graph_operator& o = g.op[f];
       bool reached = false;
       for (int i = 0; i < o.operand_count; ++i) {
         const int t = o.operand[i];
         reached = reached || depends[t] || is_carried(t, o.segment);
-        if (first_reader[t] < 0) first_reader[t] = f;
+        if (first_reader.item[t] < 0) first_reader.item[t] = f;
       }
       for (int r = 0; r < o.result_count; ++r) depends[o.result[r]] = reached && !is_in(g.value_of(o).constant, r);
     }
   }
 
   constexpr bool wants_gradient(int f, int operand) const {
-    const int t = g.op[f].operand[operand];
-    return depends[t] || is_carried(t, g.op[f].segment);
+    const int t = g.op.item[f].operand[operand];
+    return depends.item[t] || is_carried(t, g.op.item[f].segment);
   }
 
   constexpr void contribute(int slot, int tensor) {
     const int place = contributions.push({tensor, -1});
-    contribution_list& list = contributed[slot];
+    contribution_list& list = contributed.item[slot];
     (list.first < 0 ? list.first : contributions[list.last].next) = place;
     list.last = place;
   }
   /// `tensor` is part of the gradient of an operand of operator `f`.
   constexpr void contribute_to_operand(int f, int operand, int tensor) {
-    const int t = g.op[f].operand[operand], segment = g.op[f].segment;
+    const int t = g.op.item[f].operand[operand], segment = g.op.item[f].segment;
     if (is_carried(t, segment))
       contribute(carried_slot, tensor);
     else if (segment >= 0 && g.tensor[t].segment != segment)
@@ -129,7 +130,7 @@ class gradient_pass {
 
   constexpr void differentiate_operator(int f) {
     const operator_id kind = g.op[f].kind;
-    const int operands = g.op[f].operand_count, first_result = g.op[f].result[0];
+    const int operands = g.op.item[f].operand_count, first_result = g.op.item[f].result[0];
     if (kind == id_of<ops::token_loss>) {
       const backward_operator b = build_cross_entropy(g, f);
       return b.op.operand_count > 0 ? append(b) : refuse(f, first_result);
@@ -152,30 +153,30 @@ class gradient_pass {
                        rule.is_named ? add_text(g, rule.value->name) : -1});
       bool wanted = false, reached = false;
       for (const char* at = gradients_made_by(rule); *at != '\0'; ++at) wanted = wanted || wants_gradient(f, *at - '0');
-      for (int r = 0; r < g.op[f].result_count; ++r) {
+      for (int r = 0; r < g.op.item[f].result_count; ++r) {
         if (!reads_gradient(rule, r)) continue;
         if (is_in(value.constant, r)) return refuse_text(f);
         read[r] = true;
-        reached = reached || g.tensor[g.op[f].result[r]].gradient >= 0;
+        reached = reached || g.tensor.item[g.op.item[f].result[r]].gradient >= 0;
       }
       if (!wanted || !reached) continue;
-      for (int r = 0; r < g.op[f].result_count; ++r)
-        if (reads_gradient(rule, r) && g.tensor[g.op[f].result[r]].gradient < 0) append_zero_gradient(f, r);
+      for (int r = 0; r < g.op.item[f].result_count; ++r)
+        if (reads_gradient(rule, r) && g.tensor.item[g.op.item[f].result[r]].gradient < 0) append_zero_gradient(f, r);
       const backward_operator b = build_backward(g, f, rule);
       if (!is_rule_of_its_operator(g, b.op) || !numbers_fit(value, g.value_of(b.op), rule.text)) return refuse_text(f);
       append(b);
     }
-    for (int r = 0; r < g.op[f].result_count; ++r)
-      if (g.tensor[g.op[f].result[r]].gradient >= 0 && !read[r]) return refuse(f, g.op[f].result[r]);
+    for (int r = 0; r < g.op.item[f].result_count; ++r)
+      if (g.tensor.item[g.op.item[f].result[r]].gradient >= 0 && !read[r]) return refuse(f, g.op.item[f].result[r]);
   }
 
   /// Adds the operator, its results' tensors, and these to the gradients that they are part of.
   constexpr void append(const backward_operator& b) {
     const int number = g.op.push(b.op), forward = b.op.forward;
     for (int r = 0; r < b.op.result_count; ++r) {
-      const int source = g.op[forward].operand[b.operand[r]];
+      const int source = g.op.item[forward].operand[b.operand[r]];
       const int made = append_tensor(source, b.op.segment, number);
-      g.op[number].result[r] = made;
+      g.op.item[number].result[r] = made;
       if (wants_gradient(forward, b.operand[r]))
         contribute_to_operand(forward, b.operand[r], made);
       else
@@ -195,10 +196,10 @@ class gradient_pass {
   constexpr int append_tensor(int source, int segment, int producer) {
     graph_tensor t;
     t.name = -1;
-    t.type = g.tensor[source].type;
+    t.type = g.tensor.item[source].type;
     t.kind = graph_tensor_kind::gradient;
-    t.shape = g.tensor[source].shape;
-    for (int d = 0; d < t.shape.rank; ++d) t.dim[d] = g.tensor[source].dim[d];
+    t.shape = g.tensor.item[source].shape;
+    for (int d = 0; d < t.shape.rank; ++d) t.dim[d] = g.tensor.item[source].dim[d];
     t.producer = producer;
     t.source = source;
     t.segment = segment;
@@ -217,20 +218,20 @@ class gradient_pass {
       while (count > 0) suffix[at++] = digits[--count];
     }
     const int name = add_text(g, "gradient(", g.name_of_tensor(source), suffix);
-    g.tensor[tensor].name = name;
-    graph_operator& producer = g.op[g.tensor[tensor].producer];
+    g.tensor.item[tensor].name = name;
+    graph_operator& producer = g.op.item[g.tensor.item[tensor].producer];
     if (producer.result[0] == tensor) producer.name = name;
   }
 
   /// The sum of a slot's contributions to the gradient of `t`, which it leaves empty; -1 where there are none.
   constexpr int join(int slot, int t, int segment) {
-    int place = contributed[slot].first;
+    int place = contributed.item[slot].first;
     if (place < 0) return -1;
-    contributed[slot] = {};
-    int joined = contributions[place].tensor, part = 0;
-    bool last = contributions[place].next < 0;
+    contributed.item[slot] = {};
+    int joined = contributions.item[place].tensor, part = 0;
+    bool last = contributions.item[place].next < 0;
     const auto name_part = [&](int tensor) {
-      if (g.tensor[tensor].name < 0) name_gradient(tensor, t, last ? 0 : ++part);
+      if (g.tensor.item[tensor].name < 0) name_gradient(tensor, t, last ? 0 : ++part);
     };
     name_part(joined);
     while (!last) {

@@ -34,7 +34,7 @@ constexpr graph_operator start_backward(const graph& g, int forward, operator_id
 /// numbers. O(rules of the kind · length).
 constexpr int find_backward_rule(graph& g, operator_id kind, int forward, const char* text) {
   for (int i = 0; i < g.rule.size; ++i) {
-    const graph_rule& r = g.rule[i];
+    const graph_rule& r = g.rule.item[i];
     if (r.kind == kind && r.forward == forward && same_text(g.text_at(r.text), text)) return i;
   }
   const factor_rule b = backward_rule(g.rule[forward].rule, g.operators[kind], text);

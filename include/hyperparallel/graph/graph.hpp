@@ -226,10 +226,10 @@ struct graph {
   graph_status status{};
 
   constexpr const char* text_at(int name) const { return text.item + name; }
-  constexpr const char* name_of_tensor(int t) const { return text_at(tensor[t].name); }
+  constexpr const char* name_of_tensor(int t) const { return text_at(tensor.item[t].name); }
   constexpr const char* name_of_op(int o) const { return text_at(op[o].name); }
-  constexpr const char* name_of_dim(int d) const { return text_at(dim[d].name); }
-  constexpr const factor_rule& rule_of(const graph_operator& o) const { return rule[o.rule].rule; }
+  constexpr const char* name_of_dim(int d) const { return text_at(dim.item[d].name); }
+  constexpr const factor_rule& rule_of(const graph_operator& o) const { return rule.item[o.rule].rule; }
   constexpr const operator_value& value_of(const graph_operator& o) const { return operators[o.kind]; }
 
   constexpr void fail(const graph_status& s) {

@@ -120,7 +120,7 @@ class model_builder {
       }
     }
     for (int i = 0; i < operands.count; ++i) {
-      const graph_tensor& t = graph.tensor[operands.item[i]];
+      const graph_tensor& t = graph.tensor.item[operands.item[i]];
       const bool taken = is_in(graph.value_of(o).indices, i), held = t.type == data_type::i32;
       if (taken == held) continue;
       graph.fail(

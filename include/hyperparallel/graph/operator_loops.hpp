@@ -66,12 +66,12 @@ constexpr graph_status bind_loops_here(graph& g, graph_operator& o, const char* 
   operand_ranks ranks{count};
   shape shapes[max_operator_operands];
   for (int i = 0; i < count; ++i) {
-    shapes[i] = g.tensor[operands[i]].shape;
+    shapes[i] = g.tensor.item[operands[i]].shape;
     ranks.rank[i] = shapes[i].rank;
   }
   const rule_place found = find_rule(g, o, text, ranks);
   if (found.status.code != rule_code::ok) return status_of_text(g, found.status, operands);
-  const factor_rule& rule = g.rule[found.rule].rule;
+  const factor_rule& rule = g.rule.item[found.rule].rule;
   if (const graph_status s = check_plain(g, rule, operands); s.code != graph_code::ok) return s;
   const factor_extents known = extents_of(rule, shapes, count);
   if (const extents_status& s = known.status; s.code != extents_code::ok)
@@ -90,7 +90,8 @@ constexpr graph_status bind_loops_here(graph& g, graph_operator& o, const char* 
   for (int i = count; i-- > 0;) {
     in_operands |= rule.operand[i].mask;
     o.operand[i] = operands[i];
-    for (int d = 0; d < rule.operand[i].rank; ++d) o.loop[rule.operand[i].term[d]].dim = g.tensor[operands[i]].dim[d];
+    for (int d = 0; d < rule.operand[i].rank; ++d)
+      o.loop[rule.operand[i].term[d]].dim = g.tensor.item[operands[i]].dim[d];
   }
   for (int l = 0; l < rule.factor_count; ++l) {
     operator_loop& loop = o.loop[l];

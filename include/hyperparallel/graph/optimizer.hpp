@@ -35,7 +35,7 @@ class optimizer_pass {
     gradient.resize(first_count, -1);
     counts.resize(first_count, -1);
     for (int t = 0; t < first_count; ++t)
-      if (g.tensor[t].kind == graph_tensor_kind::parameter) gradient[t] = g.tensor[t].gradient;
+      if (g.tensor.item[t].kind == graph_tensor_kind::parameter) gradient.item[t] = g.tensor.item[t].gradient;
   }
 
   constexpr void run() {
@@ -43,8 +43,8 @@ class optimizer_pass {
     find_router_biases();
     const int clip = append_norms();
     for (int t = 0; t < first_count; ++t) {
-      if (gradient[t] >= 0) update(t, clip);
-      if (counts[t] >= 0) update_bias(t);
+      if (gradient.item[t] >= 0) update(t, clip);
+      if (counts.item[t] >= 0) update_bias(t);
     }
   }
 
@@ -67,7 +67,7 @@ class optimizer_pass {
   constexpr int append_replacing(graph_operator& o, const int* replaced) {
     const int first = g.tensor.size;
     for (int r = 0; r < o.result_count; ++r) {
-      graph_tensor t = g.tensor[replaced[r]];
+      graph_tensor t = g.tensor.item[replaced[r]];
       t.producer = g.op.size;
       t.replaces = replaced[r];
       t.gradient = -1;
@@ -92,7 +92,7 @@ class optimizer_pass {
   }
 
   constexpr int append_state(const char* prefix, int parameter) {
-    const graph_tensor& p = g.tensor[parameter];
+    const graph_tensor& p = g.tensor.item[parameter];
     graph_tensor t;
     t.type = at_least_f32(p.type);
     t.kind = graph_tensor_kind::state;
@@ -135,7 +135,7 @@ class optimizer_pass {
     growing_array<int> squares;
     data_type type = data_type::f32;
     for (int t = 0; t < first_count; ++t) {
-      if (gradient[t] < 0) continue;
+      if (gradient.item[t] < 0) continue;
       graph_operator o =
           start(id_of<ops::sum_of_squares>, graph_phase::norm, g.tensor[t].segment, "*->", &gradient[t], 1);
       if (g.tensor[gradient[t]].type == data_type::f64) type = data_type::f64;
@@ -221,7 +221,7 @@ class optimizer_pass {
   constexpr void find_router_biases() {
     const int last = g.op.size;
     for (int f = 0; f < last; ++f) {
-      if (g.op[f].kind != id_of<ops::biased_top_k> || g.op[f].phase != graph_phase::forward) continue;
+      if (g.op.item[f].kind != id_of<ops::biased_top_k> || g.op.item[f].phase != graph_phase::forward) continue;
       const int bias = g.op[f].operand[1], index = g.op[f].result[1];
       for (int c = f + 1; c < last && g.tensor[bias].kind == graph_tensor_kind::state; ++c)
         if (g.op[c].kind == id_of<ops::count_experts> && g.op[c].operand[0] == index) counts[bias] = g.op[c].result[0];

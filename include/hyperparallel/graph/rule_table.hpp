@@ -19,7 +19,7 @@ struct rule_place {
 /// none like it. Fails as `rule_from`. O(rules of the kind · length), and reading the text once.
 constexpr rule_place find_rule(graph& g, const graph_operator& o, const char* text, const operand_ranks& ranks) {
   for (int i = 0; i < g.rule.size; ++i) {
-    const graph_rule& r = g.rule[i];
+    const graph_rule& r = g.rule.item[i];
     if (r.kind == o.kind && r.forward < 0 && r.reduction == o.reduction && r.ranks == ranks &&
         same_text(g.text_at(r.text), text))
       return {{}, i};

@@ -100,7 +100,7 @@ struct kernels_after_builtin<T, boost::mp11::mp_list<All...>> {
 
 /// The kernel of an operator type that computes in T, float or double; none where a user's operator has no `run`.
 template <class T, named_operator_type Operator>
-operator_kernel kernel_of() {
+constexpr operator_kernel kernel_of() {
   if constexpr (!builtin_operator<Operator>)
     return detail::kernel_of_type<T, Operator>();
   else if constexpr (is_compiled)

@@ -68,16 +68,18 @@ class program_lowering {
   constexpr program_plan run() {
     if (pulls_.status.code != move_pulls_code::ok) refuse(program_flow_code::move_is_refused, -1, -1);
     for (int s = 0; s < program_.step.size && ok(); ++s) {
-      if (!is_in(program_.step[s].phase, options_.phases)) continue;
-      if (program_.step[s].is_move)
+      if (!is_in(program_.step.item[s].phase, options_.phases)) continue;
+      if (program_.step.item[s].is_move)
         lower_move_step(s);
       else
         lower_compute_step(s);
     }
     for (int s = 0; s < program_.storage.size && ok(); ++s) {
-      plan_.survives.push(tenants_.is_known(s) ? tenants_.is_whole(s) : !tenants_.was_taken(begin_[s], end_[s]));
-      plan_.writes.push(writer_[cell(s, first_rank_of(program_, program_.storage[s].part))].threshold > 0);
-      if (program_.storage[s].home && !plan_.survives[s]) refuse(program_flow_code::home_is_overwritten, -1, s);
+      plan_.survives.push(tenants_.is_known(s) ? tenants_.is_whole(s)
+                                               : !tenants_.was_taken(begin_.item[s], end_.item[s]));
+      plan_.writes.push(writer_.item[cell(s, first_rank_of(program_, program_.storage.item[s].part))].threshold > 0);
+      if (program_.storage.item[s].home && !plan_.survives.item[s])
+        refuse(program_flow_code::home_is_overwritten, -1, s);
     }
     if (ok()) return static_cast<program_plan&&>(plan_);
     program_plan refused;
@@ -111,18 +113,18 @@ class program_lowering {
       begin_.push(begin);
       end_.push(begin + size);
       space.push(part * max_memory_tiers + tier);
-      bytes[space.last()] = larger(bytes[space.last()], end_.last());
+      bytes.item[space.last()] = larger(bytes.item[space.last()], end_.last());
     };
     for (int s = 0; s < program_.storage.size; ++s) {
-      const program_storage& one = program_.storage[s];
-      const bool used = lives[s].always || lives[s].first <= lives[s].last;
-      put(a.storage[s], used ? aligned(one.bytes) : 0, one.part, one.tier);
+      const program_storage& one = program_.storage.item[s];
+      const bool used = lives.item[s].always || lives.item[s].first <= lives.item[s].last;
+      put(a.storage.item[s], used ? aligned(one.bytes) : 0, one.part, one.tier);
     }
     for (int m = 0; m < program_.move.size; ++m) {
-      const bool staged = a.staged[m] >= 0;  // else the move is none of a step
+      const bool staged = a.staged.item[m] >= 0;  // else the move is none of a step
       for (const staged_block& one : kind_of(pulls_.moves, m).staged)
-        put(staged ? a.staged[m] + one.offset : 0, staged ? aligned(one.bytes) : 0,
-            part_of_value(program_, program_.move[m].target), 0);
+        put(staged ? a.staged.item[m] + one.offset : 0, staged ? aligned(one.bytes) : 0,
+            part_of_value(program_, program_.move.item[m].target), 0);
     }
     growing_array<extent_t> first;
     extent_t total = 0;
@@ -131,8 +133,8 @@ class program_lowering {
       total += b;
     }
     for (int i = 0; i < begin_.size; ++i) {
-      begin_[i] += first[space[i]];
-      end_[i] += first[space[i]];
+      begin_.item[i] += first.item[space.item[i]];
+      end_.item[i] += first.item[space.item[i]];
     }
   }
 
@@ -147,7 +149,7 @@ class program_lowering {
   /// Ranks, or their names in the class. `place` is the receiver's in its part.
   template <class Visit>
   constexpr void visit_senders(int step, int row, int place, const Visit& visit) const {
-    const int move = program_.step[step].index, source = part_of_value(program_, program_.move[move].source);
+    const int move = program_.step.item[step].index, source = part_of_value(program_, program_.move.item[move].source);
     const growing_array<int>& begin = OfClass ? class_.sender_begin : pulls_.of(move).sender_begin;
     const growing_array<int>& sender = OfClass ? class_.sender : pulls_.of(move).sender;
     const int positions = ranks_of_part(program_, plan_.row.last().part);
@@ -158,11 +160,11 @@ class program_lowering {
 
   // ---- rows ----
 
-  constexpr int storage_of(int value) const { return program_.value[value].storage; }
+  constexpr int storage_of(int value) const { return program_.value.item[value].storage; }
 
   constexpr void lower_compute_step(int s) {
-    const program_compute& c = program_.compute[program_.step[s].index];
-    const graph_operator& op = program_.graph.op[c.op];
+    const program_compute& c = program_.compute.item[program_.step.item[s].index];
+    const graph_operator& op = program_.graph.op.item[c.op];
     const bool vector = options_.vector_queue && program_.graph.value_of(op).unit == compute_unit::vector;
     read_.clear();
     write_.clear();
@@ -182,7 +184,7 @@ class program_lowering {
   }
 
   constexpr void lower_move_step(int s) {
-    const program_move& m = program_.move[program_.step[s].index];
+    const program_move& m = program_.move.item[program_.step.item[s].index];
     const int source = storage_of(m.source), target = storage_of(m.target);
     if (m.detaches) return lower_detach_step(s, target, source);
     if (source == target) return refuse(program_flow_code::move_is_in_place, s, source);
@@ -190,11 +192,11 @@ class program_lowering {
     const resource kind = of_tiers == cache_operator::within_tier ? resource::link
                           : of_tiers == cache_operator::prefetch  ? resource::copy_in
                                                                   : resource::copy_out;
-    const move_pulls& pulls = pulls_.of(program_.step[s].index);
-    const int element = bytes_of(program_.graph.tensor[program_.value[m.source].tensor].type);
+    const move_pulls& pulls = pulls_.of(program_.step.item[s].index);
+    const int element = bytes_of(program_.graph.tensor.item[program_.value.item[m.source].tensor].type);
     for (int i = 0; i < pulls.row.size; ++i) {
-      const int from = place_read(program_, pulls_.moves, program_.step[s].index, pulls.row[i]);
-      const int to = place_written(program_, pulls_.moves, program_.step[s].index, pulls.row[i]);
+      const int from = place_read(program_, pulls_.moves, program_.step.item[s].index, pulls.row.item[i]);
+      const int to = place_written(program_, pulls_.moves, program_.step.item[s].index, pulls.row.item[i]);
       read_.clear();
       write_.clear();
       read_.push(from);
@@ -207,8 +209,9 @@ class program_lowering {
         visit_senders(s, i, r - first, [&](int sender) { need_value(from, sender); });
         need_memory(to, r);
         for (const int place : evicted_) need_memory(place, r);
-        const extent_t elements = kind == resource::link ? pulls.pulled[i * ranks_of_part(program_, part) + r - first]
-                                                         : local_elements(program_, m.target);
+        const extent_t elements = kind == resource::link
+                                      ? pulls.pulled.item[i * ranks_of_part(program_, part) + r - first]
+                                      : local_elements(program_, m.target);
         end_task(duration_of(s, transfer_duration(elements * element, options_.rates)));
         bool all_noted = false;  // where the meshes differ, by the first sender for all
         visit_senders(s, i, r - first, [&](int sender) {
@@ -244,14 +247,14 @@ class program_lowering {
     evicted_.clear();
     for (const int place : read_) {
       if (!tenants_.is_known(place)) {  // there since before the first step, if it was not taken
-        tenants_.move_in(place, begin_[place], end_[place]);
+        tenants_.move_in(place, begin_.item[place], end_.item[place]);
         if (tenants_.evicted().size > 0) refuse(program_flow_code::place_is_overwritten, step, place);
       }
       if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
     }
     for (const int place : write_) {
       if (tenants_.is_whole(place)) continue;
-      tenants_.move_in(place, begin_[place], end_[place]);
+      tenants_.move_in(place, begin_.item[place], end_.item[place]);
       for (const int tenant : tenants_.evicted()) evicted_.push(tenant);
     }
     for (const int place : read_)
@@ -260,7 +263,7 @@ class program_lowering {
       if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
     const int first_task = plan_.tasks();
     if (first_task > max_tasks - ranks_) refuse(program_flow_code::too_many_tasks, step, -1);
-    if (ok()) plan_.row.push({step, first_item, kind, part_of_step(program_, program_.step[step]), first_task});
+    if (ok()) plan_.row.push({step, first_item, kind, part_of_step(program_, program_.step.item[step]), first_task});
     return ok();
   }
 

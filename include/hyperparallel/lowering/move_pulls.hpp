@@ -49,7 +49,7 @@ struct program_pulls {
   growing_array<move_pulls> kind;
   move_pulls_status status{};
 
-  constexpr const move_pulls& of(int move) const { return kind[moves.of[move]]; }
+  constexpr const move_pulls& of(int move) const { return kind.item[moves.of.item[move]]; }
 };
 
 /// Numbers of places of a program: its storages, then what each move stages between its steps, block by block.
@@ -61,10 +61,10 @@ constexpr int staged_place(const sharded_program& p, const program_moves& moves,
 }
 /// Where a row of a move reads, and where it writes.
 constexpr int place_read(const sharded_program& p, const program_moves& moves, int move, const move_row& row) {
-  return row.from < 0 ? p.value[p.move[move].source].storage : staged_place(p, moves, move, row.from);
+  return row.from < 0 ? p.value.item[p.move.item[move].source].storage : staged_place(p, moves, move, row.from);
 }
 constexpr int place_written(const sharded_program& p, const program_moves& moves, int move, const move_row& row) {
-  return row.to < 0 ? p.value[p.move[move].target].storage : staged_place(p, moves, move, row.to);
+  return row.to < 0 ? p.value.item[p.move.item[move].target].storage : staged_place(p, moves, move, row.to);
 }
 
 namespace detail {

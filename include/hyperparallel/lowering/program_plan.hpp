@@ -118,10 +118,10 @@ constexpr grown_execution_table table_of(const program_plan& plan) {
   growing_array<int> queue;  // of each row on its rank
   int last = 0;
   for (int r = 0; r < plan.row.size; ++r) {
-    const int step = plan.row[r].step;
+    const int step = plan.row.item[r].step;
     t.first_operation = r == 0 || step < t.first_operation ? step : t.first_operation;
     last = step > last ? step : last;
-    queue.push(first_queue(m, 0, plan.row[r].kind));
+    queue.push(first_queue(m, 0, plan.row.item[r].kind));
   }
   t.operations = plan.row.size > 0 ? last - t.first_operation + 1 : 0;
   t.record.reserve(t.size.tasks);

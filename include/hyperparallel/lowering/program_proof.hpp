@@ -65,9 +65,9 @@ class program_prover {
         table_.size.queues != (OfClass ? per_rank_ * parts_of(program_) : queues_))
       fail(program_proof_code::task_is_missing);
     for (int i = 0; i < program_.step.size && ok(); ++i) {
-      const program_step& s = program_.step[i];
+      const program_step& s = program_.step.item[i];
       if (!is_in(s.phase, phases_)) continue;
-      const int rows = s.is_move && !program_.move[s.index].detaches ? pulls_.of(s.index).row.size : 1;
+      const int rows = s.is_move && !program_.move.item[s.index].detaches ? pulls_.of(s.index).row.size : 1;
       for (int k = 0; k < rows && ok(); ++k) {
         part_ = part_of_step(program_, s);
         list_places(i, k);
@@ -81,7 +81,7 @@ class program_prover {
         fail(program_proof_code::task_is_not_of_the_program);
     for (int s = 0; s < program_.storage.size && ok(); ++s) {
       const place_range r = range_of(s);
-      if (program_.storage[s].home && (gone_[s] || !memory_.is_whole(s, r.begin, r.end)))
+      if (program_.storage.item[s].home && (gone_.item[s] || !memory_.is_whole(s, r.begin, r.end)))
         fail(program_proof_code::home_is_not_whole, s);
     }
     return proof_;
@@ -118,7 +118,7 @@ class program_prover {
   constexpr place_range range_of(int place) const { return range_.item[place]; }
   constexpr int space_of_place(int place) const {
     return place < program_.storage.size
-               ? program_.storage[place].part * max_memory_tiers + program_.storage[place].tier
+               ? program_.storage.item[place].part * max_memory_tiers + program_.storage.item[place].tier
                : part_ * max_memory_tiers;
   }
   /// Tiers of parts lie one behind the other in one address space.
@@ -130,20 +130,20 @@ class program_prover {
     const auto put = [&](extent_t begin, extent_t bytes, int of_space) {
       range_.push({begin, begin + bytes});
       space.push(of_space);
-      reach(end[of_space], begin + bytes);
+      reach(end.item[of_space], begin + bytes);
     };
     for (const program_storage& one : program_.storage)
-      put(a.storage[range_.size], aligned(one.bytes), one.part * max_memory_tiers + one.tier);
+      put(a.storage.item[range_.size], aligned(one.bytes), one.part * max_memory_tiers + one.tier);
     for (int move = 0; move < program_.move.size; ++move)
       for (const staged_block& one : kind_of(pulls_.moves, move).staged) {
-        const bool staged = a.staged[move] >= 0;
-        put(staged ? a.staged[move] + one.offset : 0, staged ? aligned(one.bytes) : 0,
-            part_of_value(program_, program_.move[move].target) * max_memory_tiers);
+        const bool staged = a.staged.item[move] >= 0;
+        put(staged ? a.staged.item[move] + one.offset : 0, staged ? aligned(one.bytes) : 0,
+            part_of_value(program_, program_.move.item[move].target) * max_memory_tiers);
       }
     first_.push(0);
     for (int i = 0; i + 1 < end.size; ++i) first_.push(first_[i] + end[i]);
     for (int i = 0; i < range_.size; ++i)
-      if (const extent_t first = first_[space[i]]; range_.item[i].begin != range_.item[i].end && first > 0)
+      if (const extent_t first = first_.item[space.item[i]]; range_.item[i].begin != range_.item[i].end && first > 0)
         range_.item[i] = {range_.item[i].begin + first, range_.item[i].end + first};
   }
 
@@ -151,14 +151,14 @@ class program_prover {
 
   constexpr void touch(int place, extent_t end) {
     const int space = space_of_place(place);
-    reach(proof_.bytes[space % max_memory_tiers], end - first_[space]);
+    reach(proof_.bytes[space % max_memory_tiers], end - first_.item[space]);
   }
   constexpr void read(int place) {
     const place_range r = range_of(place);
     if (r.begin == r.end) return;
     touch(place, r.end);
     const int history = memory_.read(place, r.begin, r.end);
-    if (history < 0 || (place < gone_.size && gone_[place])) fail(program_proof_code::value_is_not_there, place);
+    if (history < 0 || (place < gone_.size && gone_.item[place])) fail(program_proof_code::value_is_not_there, place);
     read_.push({place, history});
   }
   constexpr void write(int place) {
@@ -167,32 +167,33 @@ class program_prover {
     if (r.begin != r.end) write_.push({place, -1});
   }
   constexpr void check_block(int value) {
-    const int place = program_.value[value].storage;
+    const int place = program_.value.item[value].storage;
     const place_range r = range_of(place);
     if (local_bytes(program_, value) > r.end - r.begin) fail(program_proof_code::block_is_larger_than_its_place, place);
   }
 
   constexpr void list_places(int step, int k) {
-    const program_step& s = program_.step[step];
+    const program_step& s = program_.step.item[step];
     read_.clear();
     write_.clear();
     pulls_row_ = s.is_move;
-    if (s.is_move && program_.move[s.index].detaches) return;  // touches nothing
+    if (s.is_move && program_.move.item[s.index].detaches) return;  // touches nothing
     visit_values(program_, s, [&](int v, bool written) {
       check_block(v);
       if (s.is_move) return;
-      (written ? write(program_.value[v].storage) : read(program_.value[v].storage));
+      (written ? write(program_.value.item[v].storage) : read(program_.value.item[v].storage));
     });
     if (!s.is_move) return;
     const move_pulls& how = pulls_.of(s.index);
-    const move_row& row = how.row[k];
+    const move_row& row = how.row.item[k];
     const int to = place_written(program_, pulls_.moves, s.index, row);
     read(place_read(program_, pulls_.moves, s.index, row));
     write(to);
     if (row.to < 0) return;
     const place_range r = range_of(to);
     const move_plan& plan = how.parts.part[row.part];
-    const int element = bytes_of(program_.graph.tensor[program_.value[program_.move[s.index].source].tensor].type);
+    const int element =
+        bytes_of(program_.graph.tensor.item[program_.value.item[program_.move.item[s.index].source].tensor].type);
     if (volume(part_of_row(row, target_frame(plan.step[row.step], plan.shape, 0))) * element > r.end - r.begin)
       fail(program_proof_code::block_is_larger_than_its_place, to);
   }
@@ -201,17 +202,17 @@ class program_prover {
   constexpr void enter_row() {
     over_.clear();
     for (int i = 0; i < write_.size; ++i) {
-      const place_range w = range_of(write_[i].place);
+      const place_range w = range_of(write_.item[i].place);
       memory_.list(w.begin, w.end, over_);
       const auto meets = [&](int place) {
         const place_range r = range_of(place);
         return r.begin < w.end && w.begin < r.end;
       };
       for (int k = 0; k < i; ++k)
-        if (write_[k].place != write_[i].place && meets(write_[k].place))
+        if (write_.item[k].place != write_.item[i].place && meets(write_.item[k].place))
           fail(program_proof_code::row_uses_memory_twice, write_[i].place);
       for (const used_place& r : read_)
-        if (meets(r.place) && (pulls_row_ || r.place != write_[i].place))
+        if (meets(r.place) && (pulls_row_ || r.place != write_.item[i].place))
           fail(program_proof_code::row_uses_memory_twice, r.place);
     }
   }
@@ -281,13 +282,13 @@ class program_prover {
   }
   /// The part that a step reads in.
   constexpr int source_part(int step) const {
-    return pulls_row_ ? part_of_value(program_, program_.move[program_.step[step].index].source) : part_;
+    return pulls_row_ ? part_of_value(program_, program_.move.item[program_.step.item[step].index].source) : part_;
   }
   /// Ranks, or their names in the class. `place` is the reader's in its part.
   template <class Visit>
   constexpr void visit_senders(int step, int k, int place, const Visit& visit) const {
     if (!pulls_row_) return visit(OfClass ? 0 : first_rank() + place);
-    const int move = program_.step[step].index;
+    const int move = program_.step.item[step].index;
     const growing_array<int>& begin = OfClass ? class_.sender_begin : pulls_.of(move).sender_begin;
     const growing_array<int>& sender = OfClass ? class_.sender : pulls_.of(move).sender;
     const int at = OfClass ? class_.row_of(pulls_.moves, move, k) : k * ranks_of_part(program_, part_) + place;
@@ -316,13 +317,13 @@ class program_prover {
     for (const used_place& one : write_) {
       const place_range w = range_of(one.place);
       const int history = memory_.write(one.place, w.begin, w.end);
-      if (one.place < gone_.size) gone_[one.place] = false;
+      if (one.place < gone_.size) gone_.item[one.place] = false;
       for (int r = 0; r < proved_ranks(); ++r)
         memory_.writer(history, OfClass ? 0 : first_rank() + r) = {own_word(queue_.item[r]), done_.item[queue_.item[r]],
                                                                    -1};
     }
-    const program_step& s = program_.step[step];
-    if (s.is_move && program_.move[s.index].detaches)
+    const program_step& s = program_.step.item[step];
+    if (s.is_move && program_.move.item[s.index].detaches)
       gone_[program_.value[program_.move[s.index].source].storage] = true;
   }
 

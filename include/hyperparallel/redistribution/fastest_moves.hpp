@@ -107,7 +107,7 @@ class candidate_counter {
     for (const move_trail& one : known) {
       bool same = one.passed.size == trail.passed.size;
       for (int k = 0; k < trail.steps() && same; ++k)
-        same = one.passed[k + 1] == trail.passed[k + 1] && is_served_nearest(trail, k);
+        same = one.passed.item[k + 1] == trail.passed.item[k + 1] && is_served_nearest(trail, k);
       if (same) return true;
     }
     return false;
@@ -125,7 +125,7 @@ class candidate_counter {
 
   /// Whether step k reads the nearest replicas: none is chosen where nothing moves between axes.
   constexpr bool is_served_nearest(const move_trail& trail, int k) const {
-    const move_state &from = trail.passed[k], &to = trail.passed[k + 1];
+    const move_state &from = trail.passed.item[k], &to = trail.passed.item[k + 1];
     if ((trail.balanced >> k & 1u) == 0 || from.waiting != to.waiting) return true;
     for (int d = 0; d < r.blank.shape.rank; ++d)
       if (from.owner[d].axis >= 0 && to.owner[d].axis >= 0 && !(from.owner[d] == to.owner[d])) return false;
@@ -135,7 +135,7 @@ class candidate_counter {
   constexpr int begin_of(const digit_owner& o) const { return o.axis < 0 ? 0 : stride[o.axis] * o.stride; }
 
   constexpr void add_step(move_load& load, const move_trail& trail, int k) {
-    const move_state &from = trail.passed[k], &to = trail.passed[k + 1];
+    const move_state &from = trail.passed.item[k], &to = trail.passed.item[k + 1];
     const unsigned reduced = from.waiting & ~to.waiting;
     step_digits x;
     x.positions = positions;

@@ -44,7 +44,8 @@ namespace detail {
 /// `Step` has `lowered()`, a constant.
 template <class Step>
 struct planned_step {
-  static constexpr auto buffer = image_buffer(Step::lowered());
+  // The types depend on the step, so that a unit that only includes this makes no buffer.
+  static constexpr auto buffer = image_buffer_of<boost::mp11::mp_if_c<true, image_types, Step>>(Step::lowered());
   static constexpr image_sizes sizes = buffer.sizes;
   /// Its status is that of the plan.
   static constexpr auto image = image_of<sizes>(buffer);

@@ -49,18 +49,21 @@ constexpr growing_array<memory_interval> temporaries_of(const sharded_program& p
   growing_array<memory_interval> block;
   block.resize(p.storage.size + p.move.size);
   for (int s = 0; s < p.storage.size; ++s)
-    if (!lives[s].always) block[s] = {lives[s].first, lives[s].last, p.storage[s].bytes, lives[s].away};
+    if (!lives.item[s].always)
+      block.item[s] = {lives.item[s].first, lives.item[s].last, p.storage.item[s].bytes, lives.item[s].away};
   for (int i = 0; i < p.step.size; ++i) {
-    if (!p.step[i].is_move) continue;
-    const int m = p.step[i].index;
-    block[p.storage.size + m] = {i, p.move[m].held > i ? p.move[m].held : i, kind_of(moves, m).staged_bytes};
+    if (!p.step.item[i].is_move) continue;
+    const int m = p.step.item[i].index;
+    block.item[p.storage.size + m] = {i, p.move.item[m].held > i ? p.move.item[m].held : i,
+                                      kind_of(moves, m).staged_bytes};
   }
   return block;
 }
 
 /// The part of a storage, or of what a move stages, which lies with its target.
 constexpr int part_of_block(const sharded_program& p, int block) {
-  return block < p.storage.size ? p.storage[block].part : part_of_value(p, p.move[block - p.storage.size].target);
+  return block < p.storage.size ? p.storage.item[block].part
+                                : part_of_value(p, p.move.item[block - p.storage.size].target);
 }
 
 /// Of these blocks, storages first, those of one tier of one part; the others need nothing.
@@ -69,7 +72,7 @@ constexpr growing_array<memory_interval> blocks_in(const sharded_program& p,
                                                    int part = 0) {
   growing_array<memory_interval> own = block;
   for (int i = 0; i < own.size; ++i) {
-    const int lies_in = i < p.storage.size ? p.storage[i].tier : 0;
+    const int lies_in = i < p.storage.size ? p.storage.item[i].tier : 0;
     if (lies_in != tier || part_of_block(p, i) != part) own[i] = {};
   }
   return own;
@@ -88,7 +91,8 @@ constexpr extent_t resident_bytes(const sharded_program& p, const growing_array<
                                   int part = 0) {
   extent_t bytes = 0;
   for (int s = 0; s < p.storage.size; ++s)
-    if (lives[s].always && p.storage[s].tier == tier && p.storage[s].part == part) bytes += aligned(p.storage[s].bytes);
+    if (lives.item[s].always && p.storage.item[s].tier == tier && p.storage.item[s].part == part)
+      bytes += aligned(p.storage.item[s].bytes);
   return bytes;
 }
 
@@ -203,16 +207,16 @@ constexpr program_addresses plan_addresses(const sharded_program& p, const progr
     const interval_packing packed = pack_intervals(own, p.step.size, budget, bottom);
     extent_t resident = 0;
     for (int s = 0; s < p.storage.size; ++s) {
-      if (p.storage[s].tier != tier || p.storage[s].part != part) continue;
-      if (lives[s].always) {
-        a.storage[s] = resident;
-        resident += aligned(p.storage[s].bytes);
-      } else if (lives[s].first <= lives[s].last) {
-        a.storage[s] = bottom + packed.offset[s];
+      if (p.storage.item[s].tier != tier || p.storage.item[s].part != part) continue;
+      if (lives.item[s].always) {
+        a.storage.item[s] = resident;
+        resident += aligned(p.storage.item[s].bytes);
+      } else if (lives.item[s].first <= lives.item[s].last) {
+        a.storage.item[s] = bottom + packed.offset.item[s];
       }
     }
     for (int m = 0; tier == 0 && m < p.move.size; ++m)
-      if (own[p.storage.size + m].bytes > 0) a.staged[m] = bottom + packed.offset[p.storage.size + m];
+      if (own.item[p.storage.size + m].bytes > 0) a.staged.item[m] = bottom + packed.offset.item[p.storage.size + m];
     const extent_t alive = bottom + alive_maximum(own, p.step.size), high = bottom + packed.high_water;
     a.alive_maximum[tier] = larger(a.alive_maximum[tier], alive);
     a.high_water[tier] = larger(a.high_water[tier], high);

@@ -46,15 +46,15 @@ constexpr extent_t alive_maximum(const growing_array<memory_interval>& block, in
   growing_array<extent_t> change;
   change.resize(steps + 1, 0);
   for (int i = 0; i < block.size; ++i) {
-    if (block[i].first > block[i].last) continue;
-    change[block[i].first] += aligned(block[i].bytes);
-    change[block[i].last + 1] -= aligned(block[i].bytes);
-    if (!block[i].leaves()) continue;
+    if (block.item[i].first > block.item[i].last) continue;
+    change.item[block.item[i].first] += aligned(block.item[i].bytes);
+    change.item[block.item[i].last + 1] -= aligned(block.item[i].bytes);
+    if (!block.item[i].leaves()) continue;
     change[block[i].away.first] -= aligned(block[i].bytes);
     change[block[i].away.last + 1] += aligned(block[i].bytes);
   }
   extent_t alive = 0, most = 0;
-  for (int i = 0; i < steps; ++i) most = larger(most, alive += change[i]);
+  for (int i = 0; i < steps; ++i) most = larger(most, alive += change.item[i]);
   return most;
 }
 
@@ -70,7 +70,7 @@ constexpr void sort_by_falling(growing_array<int>& number, const growing_array<e
       const int middle = low + width < n ? low + width : n, high = low + 2 * width < n ? low + 2 * width : n;
       int a = low, b = middle;
       for (int i = low; i < high; ++i)
-        to[i] = a < middle && (b == high || key[from[a]] >= key[from[b]]) ? from[a++] : from[b++];
+        to[i] = a < middle && (b == high || key.item[from[a]] >= key.item[from[b]]) ? from[a++] : from[b++];
     }
     int* const swapped = from;
     from = to;

@@ -83,12 +83,12 @@ constexpr void find_homes_away(const sharded_program& p, growing_array<storage_l
     visit_values(p, p.step.item[i], [&](int v, bool written) {
       const int s = p.value.item[v].storage;
       if (!p.storage.item[s].home || !written) return;
-      storage_lifetime& l = lives[s];
-      if (left[s] >= 0 && i - 1 - left[s] > l.away.last - l.away.first + 1) {
+      storage_lifetime& l = lives.item[s];
+      if (left.item[s] >= 0 && i - 1 - left.item[s] > l.away.last - l.away.first + 1) {
         l.away = {left[s] + 1, i - 1};
         l.always = false;
       }
-      left[s] = p.step.item[i].is_move && p.move.item[p.step.item[i].index].detaches ? i : -1;
+      left.item[s] = p.step.item[i].is_move && p.move.item[p.step.item[i].index].detaches ? i : -1;
     });
 }
 
@@ -100,11 +100,11 @@ constexpr growing_array<storage_lifetime> lifetimes_of(const sharded_program& p)
   lives.resize(p.storage.size);
   const storage_lifetime whole{0, p.step.size - 1, true};
   for (int i = 0; i < p.step.size; ++i)
-    visit_values(p, p.step.item[i], [&](int v, bool) { detail::note_use(lives[p.value.item[v].storage], i); });
+    visit_values(p, p.step.item[i], [&](int v, bool) { detail::note_use(lives.item[p.value.item[v].storage], i); });
   for (int s = 0; s < p.storage.size; ++s) {
-    if (lives[s].first <= lives[s].last && p.storage.item[s].held > lives[s].last)
+    if (lives.item[s].first <= lives.item[s].last && p.storage.item[s].held > lives.item[s].last)
       lives[s].last = p.storage.item[s].held;
-    if (p.storage.item[s].home) lives[s] = whole;
+    if (p.storage.item[s].home) lives.item[s] = whole;
   }
   detail::find_homes_away(p, lives);
   for (int v = 0; v < p.value.size; ++v)

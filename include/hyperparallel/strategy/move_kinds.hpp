@@ -46,7 +46,7 @@ struct program_moves {
       load;  ///< of each kind on these links, where they are priced; not of rotations and hand-overs
 
   /// Blocks that moves before `move` stage; what move m stages are places storages + staged_before(m) and following.
-  constexpr int staged_before(int move) const { return first_staged[move]; }
+  constexpr int staged_before(int move) const { return first_staged.item[move]; }
   constexpr int staged_blocks() const { return first_staged.empty() ? 0 : first_staged.last(); }
 
   growing_array<int> first_staged;  ///< of each move, and their number
@@ -223,7 +223,7 @@ constexpr program_moves kinds_of_moves(const sharded_program& p, const interconn
   for (int i = 0; i < p.move.size; ++i) {
     move_kind key = detail::key_of_move(p, i);
     int k = 0;
-    while (k < m.kind.size && !detail::is_of_kind(p, m.kind[k], key)) ++k;
+    while (k < m.kind.size && !detail::is_of_kind(p, m.kind.item[k], key)) ++k;
     if (k == m.kind.size) {
       const bool priced = links.kind != interconnect_kind::unpriced;
       const move_load load = detail::plan_kind_of_move(p, key, priced ? &fastest : nullptr);
@@ -231,12 +231,12 @@ constexpr program_moves kinds_of_moves(const sharded_program& p, const interconn
       m.kind.push(key);
     }
     m.of.push(k);
-    m.first_staged.push(m.first_staged.last() + m.kind[k].staged.size);
+    m.first_staged.push(m.first_staged.last() + m.kind.item[k].staged.size);
   }
   return m;
 }
 
 /// The kind of move `i`.
-constexpr const move_kind& kind_of(const program_moves& m, int i) { return m.kind[m.of[i]]; }
+constexpr const move_kind& kind_of(const program_moves& m, int i) { return m.kind.item[m.of.item[i]]; }
 
 }}  // namespace hyperparallel::v0_2

@@ -61,7 +61,7 @@ class partitioner : program_writer {
     const int operators = program_.graph.op.size;  // what the walk adds is not walked
     graph_phase phase = graph_phase::forward;
     for (int o = 0; o < operators && closed_ && status().code == strategy_code::ok; ++o) {
-      const graph_operator& op = program_.graph.op[o];
+      const graph_operator& op = program_.graph.op.item[o];
       const bool enters = op.segment >= 0 && (o == 0 || program_.graph.op[o - 1].segment != op.segment ||
                                               program_.graph.op[o - 1].phase != op.phase);
       if (op.phase != phase && phase == graph_phase::forward)
@@ -88,7 +88,7 @@ class partitioner : program_writer {
   // ---- operators ----
 
   constexpr void walk(int o) {
-    const graph_operator& op = program_.graph.op[o];
+    const graph_operator& op = program_.graph.op.item[o];
     if (program_.graph.value_of(op).accumulates || op.phase >= graph_phase::accumulate) return update(o);
     if (op.rotation >= 0) return rotate(o);
     if (passes_sums_together(program_.graph.rule_of(op)) && pass_on(o)) return;
@@ -96,14 +96,14 @@ class partitioner : program_writer {
   }
 
   constexpr operator_placement placement(int o) {
-    const graph_operator& op = program_.graph.op[o];
-    if (op.forward >= 0) return placement_[o] = placement_[op.forward];
+    const graph_operator& op = program_.graph.op.item[o];
+    if (op.forward >= 0) return placement_.item[o] = placement_.item[op.forward];
     return placement_[o] = layouts().place(program_.graph, o);
   }
 
   /// Emits the operator under a placement.
   constexpr void compute(int o, const operator_placement& p) {
-    const graph_operator op = program_.graph.op[o];
+    const graph_operator op = program_.graph.op.item[o];
     const factor_rule& rule = program_.graph.rule_of(op);
     program_compute c;
     c.op = o;
@@ -175,9 +175,9 @@ class partitioner : program_writer {
 
   /// What happens to a fresh result: complete gradients are reduced, pinned tensors go to their place.
   constexpr void settle(int tensor, int value) {
-    const graph_tensor& t = program_.graph.tensor[tensor];
+    const graph_tensor& t = program_.graph.tensor.item[tensor];
     layout_value wanted;
-    if (tensor < complete_.size && complete_[tensor]) {
+    if (tensor < complete_.size && complete_.item[tensor]) {
       if (!strategy().reduce_at_once) return;
       const layout_value& base = base_of(t.source);
       if (!(base.mesh == mesh())) return;  // brought to where it is wanted by the part that has a home
@@ -199,7 +199,7 @@ class partitioner : program_writer {
     for (int i = 0; i < op.operand_count; ++i) {
       at[i] = book_.best(op.operand[i]);
       if (at[i] < 0) return false;
-      alike = alike && program_.value[at[i]].layout == program_.value[at[0]].layout;
+      alike = alike && program_.value.item[at[i]].layout == program_.value.item[at[0]].layout;
     }
     if (alike) {
       compute_in(o, at, program_.value[at[0]].layout);
@@ -212,7 +212,7 @@ class partitioner : program_writer {
       int terms[max_operator_operands] = {}, rest[max_operator_operands] = {}, taken[max_operator_operands] = {};
       int joined = 0, left = 0;
       for (int k = 0; k < op.operand_count; ++k) {
-        const bool joins = program_.value[at[k]].layout == waiting;
+        const bool joins = program_.value.item[at[k]].layout == waiting;
         if (joins) taken[joined] = at[k];
         (joins ? terms[joined++] : rest[left++]) = op.operand[k];
       }
@@ -250,7 +250,7 @@ class partitioner : program_writer {
 
   /// Emits an operator whose tensors of the first operand's rank all lie as `l`; numbers lie everywhere.
   constexpr void compute_in(int o, const int* at, const layout_value& l, const value_rotation& turned = {}) {
-    const graph_operator op = program_.graph.op[o];
+    const graph_operator op = program_.graph.op.item[o];
     const factor_rule& rule = program_.graph.rule_of(op);
     program_compute c;
     c.op = o;
@@ -273,12 +273,13 @@ class partitioner : program_writer {
   constexpr layout_value update_layout(const graph_operator& op) {
     const graph& g = program_.graph;
     int parameter = op.operand[0];
-    if (g.tensor[parameter].source >= 0) parameter = g.tensor[parameter].source;
+    if (g.tensor.item[parameter].source >= 0) parameter = g.tensor.item[parameter].source;
     while (g.tensor[parameter].replaces >= 0) parameter = g.tensor[parameter].replaces;
     if (g.tensor[parameter].kind == graph_tensor_kind::state && g.tensor[parameter].source >= 0)
       parameter = g.tensor[parameter].source;
     const factor_rule& rule = g.rule_of(op);
-    const layout_value base = program_.home[parameter] >= 0 ? base_[parameter] : replicated_of(rule.operand[0].rank);
+    const layout_value base =
+        program_.home.item[parameter] >= 0 ? base_.item[parameter] : replicated_of(rule.operand[0].rank);
     unsigned whole = 0;
     for (int d = 0; d < base.rank; ++d)
       if (is_whole(rule, rule.operand[0].term[d])) whole |= 1u << d;

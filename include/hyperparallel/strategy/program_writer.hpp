@@ -31,9 +31,9 @@ constexpr graph copy_with_room(const graph& g) {
 constexpr growing_array<bool> complete_gradients(const graph& g) {
   growing_array<bool> complete;
   complete.resize(g.tensor.size, false);
-  const auto is_parameter = [&](int t) { return t >= 0 && g.tensor[t].kind == graph_tensor_kind::parameter; };
+  const auto is_parameter = [&](int t) { return t >= 0 && g.tensor.item[t].kind == graph_tensor_kind::parameter; };
   for (int t = 0; t < g.tensor.size; ++t)
-    if (is_parameter(t) && g.tensor[t].gradient >= 0) complete[g.tensor[t].gradient] = true;
+    if (is_parameter(t) && g.tensor.item[t].gradient >= 0) complete.item[g.tensor.item[t].gradient] = true;
   for (const graph_operator& op : g.op)
     if (g.value_of(op).accumulates && g.tensor[op.operand[1]].kind == graph_tensor_kind::gradient &&
         is_parameter(g.tensor[op.operand[1]].source))
@@ -133,17 +133,17 @@ class program_writer {
   /// The value of a tensor that no operator makes, where it lives: created by its first reader. A parameter that a second part
   /// reads lives there too.
   constexpr int home(int tensor, const layout_value& wanted) {
-    const graph_tensor& t = program_.graph.tensor[tensor];
+    const graph_tensor& t = program_.graph.tensor.item[tensor];
     const bool parameter = t.kind == graph_tensor_kind::parameter;
-    const int first = program_.home[tensor];
+    const int first = program_.home.item[tensor];
     const bool again = first >= 0 && parameter && book_.part() != part_of_value(program_, first);
     if (first >= 0 && (!again || second_stage_of(tensor) >= 0)) return first;
     layout_value lives = wanted;
-    if (!again) base_[tensor] = wanted;
+    if (!again) base_.item[tensor] = wanted;
     if (parameter && !layouts().pinned(program_.graph, tensor, lives))
       lives = layouts().refine(program_.graph, tensor, wanted, rule_stage::parameter);
     const int here = book_.add(tensor, lives, {}, -1, true);
-    if (!again) return program_.home[tensor] = here;
+    if (!again) return program_.home.item[tensor] = here;
     if (program_.other_home.size <= first) program_.other_home.resize(first + 1, -1);
     second_stage_.resize(program_.home.size, -1);
     second_stage_[tensor] = stage_;
@@ -168,11 +168,11 @@ class program_writer {
       from = book_.find(tensor, wanted, turned_by(rotation.by - 1));
       if (from < 0) from = ensure(tensor, wanted, turned_by(rotation.by - 1));
     } else {
-      if (program_.graph.tensor[tensor].producer < 0) home(tensor, wanted);
+      if (program_.graph.tensor.item[tensor].producer < 0) home(tensor, wanted);
       from = book_.source(tensor, wanted);
       if (from < 0 && stages_ != nullptr) from = hand_over(tensor, wanted);
       if (from < 0) from = book_.find(tensor, wanted, turned_by(mesh().size[ring_] - 1));
-      if (program_.value[from].layout == wanted && program_.value[from].rotation == rotation) return from;
+      if (program_.value.item[from].layout == wanted && program_.value.item[from].rotation == rotation) return from;
     }
     v = book_.add(tensor, wanted, rotation);
     step(true, program_.move.push({from, v, -1}));
@@ -228,18 +228,18 @@ class program_writer {
   /// The next value of a tensor takes the memory of the one it replaces where both lie alike.
   constexpr int next_value(int tensor, const layout_value& l, const value_rotation& turned) {
     const int home = replaced_home(tensor);
-    const bool in_place = home >= 0 && program_.value[home].layout == l;
-    return book_.add(tensor, l, turned, in_place ? program_.value[home].storage : -1);
+    const bool in_place = home >= 0 && program_.value.item[home].layout == l;
+    return book_.add(tensor, l, turned, in_place ? program_.value.item[home].storage : -1);
   }
   constexpr int replaced_home(int tensor) const {
     const int first = replaced_tensor(tensor);
-    return first < 0 ? -1 : program_.home[first];
+    return first < 0 ? -1 : program_.home.item[first];
   }
   /// The tensor with a home whose next value this one is, or -1.
   constexpr int replaced_tensor(int tensor) const {
-    while (program_.graph.tensor[tensor].replaces >= 0) {
-      tensor = program_.graph.tensor[tensor].replaces;
-      if (program_.home[tensor] >= 0) return tensor;
+    while (program_.graph.tensor.item[tensor].replaces >= 0) {
+      tensor = program_.graph.tensor.item[tensor].replaces;
+      if (program_.home.item[tensor] >= 0) return tensor;
     }
     return -1;
   }
@@ -248,7 +248,7 @@ class program_writer {
     if (home < 0) return;
     if (const int stage = second_stage_of(replaced_tensor(tensor)); stage >= 0)
       bring_to_second_home(tensor, value, stage);
-    if (!(program_.value[home].layout == program_.value[value].layout)) bring_to(tensor, value, home);
+    if (!(program_.value.item[home].layout == program_.value.item[value].layout)) bring_to(tensor, value, home);
   }
   constexpr void bring_to(int tensor, int value, int home) {
     const int back = book_.add(tensor, program_.value[home].layout, {}, program_.value[home].storage);

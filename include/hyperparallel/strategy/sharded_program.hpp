@@ -197,7 +197,7 @@ constexpr const char* name_of(cache_operator c) {
   return names[static_cast<int>(c)];
 }
 
-constexpr int tier_of(const sharded_program& p, int value) { return p.storage[p.value[value].storage].tier; }
+constexpr int tier_of(const sharded_program& p, int value) { return p.storage.item[p.value.item[value].storage].tier; }
 /// `within_tier` where the move stays in its tier.
 constexpr cache_operator cache_operator_of(const sharded_program& p, const program_move& m) {
   if (m.detaches) return cache_operator::detach;

@@ -68,7 +68,7 @@ class strategy_layouts {
   /// O(rules · dims).
   constexpr layout_value refine(const graph& g, int parameter, const layout_value& base, rule_stage stage,
                                 unsigned may_cut = ~0u) {
-    const graph_tensor& t = g.tensor[parameter];
+    const graph_tensor& t = g.tensor.item[parameter];
     const mesh_shape& m = strategy_->mesh.shape;
     layout_value l = base;
     for (int r = 0; r < strategy_->rule.size; ++r) {

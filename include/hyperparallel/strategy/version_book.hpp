@@ -98,7 +98,7 @@ class version_book {
     const int entered = part_;
     for (part_ = 0; part_ < parts_of(program_); ++part_)
       for (int t = 0; t < first_.size; ++t) {
-        const bool parameter = program_.graph.tensor[t].kind == graph_tensor_kind::parameter;
+        const bool parameter = program_.graph.tensor.item[t].kind == graph_tensor_kind::parameter;
         if (keeps(part_, parameter)) continue;
         const int kept = best(t);
         for (int v = first(t); v >= 0; v = next_.item[v])

@@ -41,16 +41,17 @@ class model_run {
   explicit model_run(sharded_program&& p, const model_run_options& options = {});
   /// Of a step of training that is lowered already, see `program_world`.
   explicit model_run(lowered_program&& l, const model_run_options& options = {});
+  model_run(lowered_program&& l, const planned_options& options, std::uint64_t seed);
   /// In a place whose processes all come here: throws on all of them what is wrong on one.
   template <class Place>
   model_run(const Place& place, const graph& g, const strategy_value& s, const model_run_options& options = {})
-      : options_(options), world_(place, [&] { return partitioned(g, s); }, options.program) {
+      : seed_(options.seed), world_(place, [&] { return partitioned(g, s); }, options.program) {
     set_first_values();
   }
   template <class Place>
   model_run(const Place& place, const graph& g, const strategy_value& s, const pipeline_value& pipeline,
             const model_run_options& options = {})
-      : options_(options), world_(place, [&] { return partitioned(g, s, pipeline); }, options.program) {
+      : seed_(options.seed), world_(place, [&] { return partitioned(g, s, pipeline); }, options.program) {
     set_first_values();
   }
 
@@ -89,7 +90,7 @@ class model_run {
  private:
   std::vector<T> values_of_parameter(int t) const;
 
-  model_run_options options_;
+  std::uint64_t seed_;
   World world_;
   std::int64_t steps_ = 0, skipped_ = 0;
   run_result last_ = run_result::complete;

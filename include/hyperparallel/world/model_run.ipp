@@ -25,13 +25,19 @@ model_run<T, World>::model_run(const graph& g, const strategy_value& s, const pi
 
 template <class T, class World>
 model_run<T, World>::model_run(sharded_program&& p, const model_run_options& options)
-    : options_(options), world_(std::move(p), options.program) {
+    : seed_(options.seed), world_(std::move(p), options.program) {
   set_first_values();
 }
 
 template <class T, class World>
 model_run<T, World>::model_run(lowered_program&& l, const model_run_options& options)
-    : options_(options), world_(std::move(l), options.program) {
+    : seed_(options.seed), world_(std::move(l), options.program) {
+  set_first_values();
+}
+
+template <class T, class World>
+model_run<T, World>::model_run(lowered_program&& l, const planned_options& options, std::uint64_t seed)
+    : seed_(seed), world_(std::move(l), options) {
   set_first_values();
 }
 
@@ -57,14 +63,13 @@ void model_run<T, World>::set_random_inputs(std::uint64_t batch) {
     const std::size_t n = static_cast<std::size_t>(elements_of(m.tensor[t]));
     if (m.tensor[t].type == data_type_of<T>) {
       std::vector<T> whole(n);
-      for (std::size_t i = 0; i < n; ++i) whole[i] = keyed_uniform(options_.seed, stream, i);
+      for (std::size_t i = 0; i < n; ++i) whole[i] = keyed_uniform(seed_, stream, i);
       world_.set(t, whole);
       continue;
     }
     const std::uint64_t limit = static_cast<std::uint64_t>(index_limit(m, t));
     std::vector<std::int32_t> whole(n);
-    for (std::size_t i = 0; i < n; ++i)
-      whole[i] = static_cast<std::int32_t>(keyed_bits(options_.seed, stream, i) % limit);
+    for (std::size_t i = 0; i < n; ++i) whole[i] = static_cast<std::int32_t>(keyed_bits(seed_, stream, i) % limit);
     world_.set(t, whole);
   }
 }
@@ -77,7 +82,7 @@ std::vector<T> model_run<T, World>::values_of_parameter(int t) const {
   std::vector<T> whole(static_cast<std::size_t>(elements_of(m.tensor[t])), static_cast<T>(how.constant));
   const double width = how.deviation * std::sqrt(3.0);
   for (std::size_t i = 0; width > 0 && i < whole.size(); ++i)
-    whole[i] = static_cast<T>(width * static_cast<double>(keyed_uniform(options_.seed, stream, i)));
+    whole[i] = static_cast<T>(width * static_cast<double>(keyed_uniform(seed_, stream, i)));
   return whole;
 }
 

@@ -29,4 +29,13 @@ struct program_options {
   overflow_response overflow = overflow_response::stop;  ///< to a gradient of 16 bits that is not finite
 };
 
+/// How a program that is lowered already is to be run by these kernels: `program_options` less what changes a plan or asks
+/// for its price. Who runs it so compiles neither other kernels nor prices.
+struct planned_options {
+  kernel_choice kernels = nullptr;  ///< of all its operators
+  executor_options execution{};
+  bool measured = false;
+  overflow_response overflow = overflow_response::stop;
+};
+
 }}  // namespace hyperparallel::v0_2

@@ -28,6 +28,7 @@ namespace hyperparallel { inline namespace v0_2 {
 namespace detail {
 
 class program_runs;
+struct program_means;
 
 }  // namespace detail
 
@@ -41,6 +42,7 @@ class program_world : public program_values<program_world<T>, T> {
   /// Of a program that is lowered already: its runs are all that there are, and of the options those count that do not
   /// change a plan. Throws program_error, std::bad_alloc.
   explicit program_world(lowered_program&& l, const program_options& options = {});
+  program_world(lowered_program&& l, const planned_options& options);
   ~program_world();
 
   using values::run_step;
@@ -56,7 +58,7 @@ class program_world : public program_values<program_world<T>, T> {
  private:
   friend values;
 
-  program_world(lowered_program&& l, void (*add)(lowered_program&, unsigned), const program_options& options);
+  program_world(lowered_program&& l, const detail::program_means& means, const program_options& options);
 
   [[noreturn]] static void refuse_run(lowered_program& l, unsigned phases);
   template <class Choose, class U>

@@ -19,18 +19,25 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
+/// What runs of a program go back to, as functions that the constructors name: a world that needs none of them has none
+/// compiled.
+struct program_means {
+  void (*add)(lowered_program&, unsigned);  ///< brings runs that are not there
+  kernel_choice kernels;
+  void (program_tasks::*set_pace)(const lowered_program&, const lowered_run&, const run_pace&);  ///< where one is asked
+};
+
 /// The runs of a program by their phases, made when they are first asked for. What the constructor is given must
 /// outlive them.
 class program_runs {
  public:
-  /// `add` brings runs that are not among those of `l`.
-  program_runs(lowered_program& l, void (*add)(lowered_program&, unsigned), const program_memory& memory,
-               kernel_choice kernels, data_type computes, const program_options& options)
+  program_runs(lowered_program& l, const program_means& means, const program_memory& memory, data_type computes,
+               const program_options& options)
       : lowered_(l),
-        add_(add),
+        means_(means),
         execution_(options.execution),
         pace_(options.pace),
-        tasks_(l.program, l.pulls, memory, kernels, options.budget.tiers, options.measured, computes) {
+        tasks_(l.program, l.pulls, memory, means.kernels, options.budget.tiers, options.measured, computes) {
     execution_.copy_workers = execution_.copy_workers || !options.budget.tiers.empty();
   }
 
@@ -40,10 +47,10 @@ class program_runs {
   program_run& run_of(unsigned phases) {
     for (const detail::owned<program_run>& f : run_)
       if (f->phases() == phases) return *f;
-    if (lowered_.find_run(phases) == nullptr) add_(lowered_, phases);
+    if (lowered_.find_run(phases) == nullptr) means_.add(lowered_, phases);
     const lowered_run& run = *lowered_.find_run(phases);
     if (pace_.is_asked()) {
-      tasks_.set_pace(lowered_, run, pace_);
+      (tasks_.*means_.set_pace)(lowered_, run, pace_);
       execution_.threads = queue_count(run.plan.machine);  // each sleeps through the tasks of a queue
     }
     return *run_.emplace_back(detail::make_owned<program_run>(lowered_.program, run, tasks_, execution_));
@@ -62,7 +69,7 @@ class program_runs {
 
  private:
   lowered_program& lowered_;
-  void (*add_)(lowered_program&, unsigned);
+  program_means means_;
   executor_options execution_;
   run_pace pace_;
   program_tasks tasks_;
@@ -70,15 +77,28 @@ class program_runs {
   std::vector<detail::owned<program_run>> run_;
 };
 
+template <class T>
+program_means means_for(const program_options& options, void (*add)(lowered_program&, unsigned)) {
+  return {add, options.kernels != nullptr ? options.kernels : &kernel_of<T>, &program_tasks::set_pace};
+}
+
 }  // namespace detail
 
 template <class T>
 program_world<T>::program_world(sharded_program p, const program_options& options)
-    : program_world(lowered_for(std::move(p), data_type_of<T>, options), &add_run, options) {}
+    : program_world(lowered_for(std::move(p), data_type_of<T>, options), detail::means_for<T>(options, &add_run),
+                    options) {}
 
 template <class T>
 program_world<T>::program_world(lowered_program&& l, const program_options& options)
-    : program_world((check_element_types(l.program, data_type_of<T>), std::move(l)), &refuse_run, options) {}
+    : program_world((check_element_types(l.program, data_type_of<T>), std::move(l)),
+                    detail::means_for<T>(options, &refuse_run), options) {}
+
+template <class T>
+program_world<T>::program_world(lowered_program&& l, const planned_options& options)
+    : program_world((check_element_types(l.program, data_type_of<T>), std::move(l)),
+                    {&refuse_run, options.kernels, nullptr},
+                    {.execution = options.execution, .measured = options.measured, .overflow = options.overflow}) {}
 
 template <class T>
 void program_world<T>::refuse_run(lowered_program& l, unsigned phases) {
@@ -88,12 +108,10 @@ void program_world<T>::refuse_run(lowered_program& l, unsigned phases) {
 }
 
 template <class T>
-program_world<T>::program_world(lowered_program&& l, void (*add)(lowered_program&, unsigned),
-                                const program_options& options)
+program_world<T>::program_world(lowered_program&& l, const detail::program_means& means, const program_options& options)
     : values(std::move(l), all_ranks(l.program), options.overflow),
-      runs_(detail::make_owned<detail::program_runs>(this->lowered_, add, *this->memory_,
-                                                     options.kernels != nullptr ? options.kernels : &kernel_of<T>,
-                                                     data_type_of<T>, options)) {}
+      runs_(detail::make_owned<detail::program_runs>(this->lowered_, means, *this->memory_, data_type_of<T>, options)) {
+}
 
 template <class T>
 program_world<T>::~program_world() = default;

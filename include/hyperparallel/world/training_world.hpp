@@ -53,7 +53,7 @@ class training_world {
  public:
   using number = Number;
 
-  /// Runs a step of a graph with these operators. Throws program_error, std::bad_alloc.
+  /// Runs a step of a graph with these operators, whose kernels compute in `number`. Throws program_error, std::bad_alloc.
   training_world(const image_view& plan, const operator_list& operators, kernel_choice kernels,
                  const world_options& options);
   /// As before, of the built-in operators.

@@ -62,14 +62,19 @@ struct training_world<Number>::state {
 template <class Number>
 training_world<Number>::training_world(const image_view& plan, const operator_list& operators, kernel_choice kernels,
                                        const world_options& options)
-    : run_(program_of(plan, operators), detail::options_of_run({.kernels = kernels}, options)),
+    : run_(program_of(plan, operators),
+           planned_options{.kernels = kernels,
+                           .execution = options.execution,
+                           .measured = options.measured,
+                           .overflow = options.overflow},
+           options.seed),
       state_(detail::make_owned<state>()) {}
 template <class Number>
 training_world<Number>::training_world(sharded_program&& p, program_options program, const world_options& options)
     : run_(std::move(p), detail::options_of_run(std::move(program), options)), state_(detail::make_owned<state>()) {}
 template <class Number>
 training_world<Number>::training_world(const image_view& plan, const world_options& options)
-    : training_world(plan, builtin_list, nullptr, options) {}
+    : training_world(plan, builtin_list, &kernel_of<Number>, options) {}
 template <class Number>
 training_world<Number>::~training_world() = default;
 

@@ -57,6 +57,42 @@ constexpr bool computes_in_f64(const image_view& image, const image_sizes& sizes
 template <class Planned>
 using number_of_plan = std::conditional_t<computes_in_f64(Planned::image, Planned::sizes), double, float>;
 
+template <class Planned>
+constexpr bool names_operator(int number) {
+  for (int o = 0; o < Planned::sizes.count[image_place<graph_operator>]; ++o)
+    if (static_cast<int>(Planned::image.template items<graph_operator>()[o].kind) == number) return true;
+  return false;
+}
+
+/// The kernels of the operators that a plan names.
+template <class Planned, class T, class List, class Numbers>
+struct named_kernels;
+template <class Planned, class T, class... All, int... Number>
+struct named_kernels<Planned, T, boost::mp11::mp_list<All...>, std::integer_sequence<int, Number...>> {
+  template <class Operator, int N>
+  static constexpr operator_kernel one() {
+    if constexpr (names_operator<Planned>(N))
+      return hyperparallel::kernel_of<T, Operator>();
+    else
+      return nullptr;
+  }
+  static constexpr operator_kernel item[] = {one<All, Number>()...};
+};
+
+/// What runs a plan, for worlds: the library's kernels in compiled mode, else those of the plan's operators alone.
+template <class Planned, class T, class Operators>
+operator_kernel kernels_of_plan(operator_id op) {
+  if constexpr (is_compiled) {
+    return kernels_of<T, Operators>(op);
+  } else {
+    using list = typename Operators::types;
+    constexpr int count = static_cast<int>(boost::mp11::mp_size<list>::value);
+    const int number = static_cast<int>(op);
+    using kernels = named_kernels<Planned, T, list, std::make_integer_sequence<int, count>>;
+    return number >= 0 && number < count ? kernels::item[number] : nullptr;
+  }
+}
+
 /// Whether a model has tensors of f64; gradients and states have the types of what they belong to.
 template <class Step>
 constexpr bool builds_f64() {
@@ -89,16 +125,17 @@ template <class Step, detail::world_plan Plan = detail::plan_of_world<Step>()>
 class world : public training_world<detail::number_of_plan<typename Step::planned>> {
   using base = training_world<detail::number_of_plan<typename Step::planned>>;
   using operators = detail::operators_of_step<Step>;
-  static constexpr bool is_builtin = detail::is_builtin_step<Step>;
+  static constexpr bool is_in_library = is_compiled && detail::is_builtin_step<Step>;
 
  public:
   /// Throws program_error, std::bad_alloc.
   explicit world(const world_options& options = {})
-    requires is_builtin
+    requires is_in_library
       : base(Step::planned::image, options) {}
   explicit world(const world_options& options = {})
-    requires(!is_builtin)
-      : base(Step::planned::image, operators::list, &kernels_of<typename base::number, operators>, options) {}
+    requires(!is_in_library)
+      : base(Step::planned::image, operators::list,
+             &detail::kernels_of_plan<typename Step::planned, typename base::number, operators>, options) {}
 };
 
 /// A step with a budget of memory.
