@@ -75,11 +75,15 @@ TEST(step_budget, is_the_problem_that_the_type_was_planned_for) {
   using within = step_of<hp::f32, piped, hp::offloaded_within<20000>, hp::offloading<"*moment*", 1>>;
   const hp::sharded_program p = within::evaluated::unrolled();
   const hp::program_options o = hp::options_of_step<within>(p);
-  const hp::tier_hardware a = hp::detail::hardware_of(o.budget), b = hp::tiers_of(hp::matrix384::device, 20000);
-  ASSERT_EQ(a.tier.size, b.tier.size);
-  for (int t = 0; t < a.tier.size; ++t) EXPECT_EQ(a.tier[t].capacity, b.tier[t].capacity);
-  ASSERT_EQ(a.link.size, b.link.size);
-  for (int l = 0; l < a.link.size; ++l) EXPECT_EQ(a.link[l].bytes_per_second, b.link[l].bytes_per_second);
+  const hp::tier_hardware tiers = hp::tiers_of(hp::matrix384::device, 20000);
+  EXPECT_EQ(o.budget.bytes, tiers.tier[0].capacity);
+  ASSERT_EQ(o.budget.tiers.size() + 1, static_cast<std::size_t>(tiers.tier.size));
+  for (std::size_t t = 0; t < o.budget.tiers.size(); ++t) {
+    const hp::offload_tier slow = tiers.tier[static_cast<int>(t) + 1];
+    EXPECT_EQ(o.budget.capacity[t], slow.capacity);
+    for (const int link : {slow.in_link, slow.out_link})
+      EXPECT_EQ(o.budget.tiers[t].bytes_per_second, tiers.link[link].bytes_per_second);
+  }
   ASSERT_EQ(o.budget.rules.size(), 1u);
   EXPECT_STREQ(o.budget.rules[0].pattern, "*moment*");
   const hp::program_moves moves = hp::kinds_of_moves(p, o.topology);
@@ -90,7 +94,7 @@ TEST(step_budget, is_the_problem_that_the_type_was_planned_for) {
   for (const std::int64_t d : o.budget.step_duration) duration.push(d);
   hp::offloading_options how{.planning = o.budget.planning, .links = o.topology};
   how.rules.push(o.budget.rules[0]);
-  const hp::planned_parts plans = hp::plan_parts(p, moves, duration, a, how);
+  const hp::planned_parts plans = hp::plan_parts(p, moves, duration, tiers, how);
   ASSERT_TRUE(plans.ok());
   ASSERT_EQ(plans.plan.size, 2);
   hp::extent_t longest = 0, most = 0;
