@@ -80,7 +80,8 @@ Both have the same prices (`prices_of_steps`). The plan that runs is at most as 
 where one device computes and waits for no copy. The planner is later, where it is, because it starts operators in order,
 whichever queue they have, and copies behind the operators that it chose; a run starts what its queue, its values and its
 addresses allow. Out of the domain of this law, either may be later: several slower tiers; a store that is in the program and
-not in the plan (`added_stores`); an operator of several results that is run again.
+not in the plan (`added_stores`); an operator of several results that is run again;
+[parts of a pipeline](parts.md#under-a-budget-of-fast-memory-loweringoffloaded_programhpp) that wait for each other's copies.
 
 ```cpp
 const hp::row_prices price = hp::prices_of_steps(p, hp::kinds_of_moves(p, links), hp::h100::device);
