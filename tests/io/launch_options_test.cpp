@@ -45,10 +45,54 @@ TEST(launch_options, variables_lists_and_numbers_are_what_they_say) {
       << "what nobody uses is read where it stands";
 }
 
+// Published scripts add to lists under a condition, with an option and its value between the same quotes.
+TEST(launch_options, lists_are_added_to) {
+  EXPECT_EQ(
+      told("T=fp8\nA=(--a 1)\nif [[ \"$T\" == \"fp8\" ]]; then\n  A+=(\n    \"--b hybrid\"\n    \"--c\"\n  )\nfi\nrun "
+           "${A[@]} --d"),
+      "a=1@2 b=hybrid@5 c@6 d@9");
+  EXPECT_EQ(told("A=(--a 1)\nB=(--b)\nA+=(\"${B[@]}\")\nrun \"${A[@]}\""), "a=1@1 b@2");
+  EXPECT_EQ(told("A=\"--a 1\"\nA+=\" --b 2\"\nrun $A"), "a=1@3 b=2@3");
+  EXPECT_EQ(told("A=(--a)\nA+=\" --b 2\"\nrun ${A[@]}"), "a@1 b=2@2");
+  EXPECT_EQ(told("A=(--a)\nrun --b 1 \"${A[@]}\" --c \"\""), "b=1@2 a@1 c=@2");
+  EXPECT_EQ(told("A+=(--a)\nrun ${A[@]} --note=\"two words\""), "a@1 note=two words@2");
+}
+
+// As published scripts choose precision, recomputation and sizes.
+TEST(launch_options, of_branches_the_one_is_read_whose_test_holds) {
+  const std::string chosen =
+      "if [ $PR = fp16 ]; then\n  O=\"--fp16\"\nelif [ $PR = bf16 ]; then\n  O=\"--bf16\"\nelse\n  "
+      "O=\"--fp8\"\nfi\nrun $O";
+  EXPECT_EQ(told("PR=fp16\n" + chosen), "fp16@9");
+  EXPECT_EQ(told("PR=bf16\n" + chosen), "bf16@9");
+  EXPECT_EQ(told("PR=fp8\n" + chosen), "fp8@9");
+  EXPECT_EQ(told(chosen), "fp8@8") << "what the script does not set is empty";
+
+  EXPECT_EQ(told("TP=2\nSP=true\nif [ $SP = true ] && [ $TP -gt 1 ]; then run --a; fi; run --b"), "a@3 b@3");
+  EXPECT_EQ(told("TP=1\nSP=true\nif [[ $SP == true && $TP -gt 1 ]]\nthen\nrun --a\nfi\nrun --b"), "b@7");
+  EXPECT_EQ(told("A=x\nif [[ \"$A\" == \"y\" ]] || [[ -z \"$B\" ]]; then run --a; else run --b; fi"), "a@2");
+  EXPECT_EQ(told("if [ -n \"${KEY}\" ]; then\n L=(--a)\nelse\n L=(--b)\nfi\nrun ${L[@]}"), "b@4");
+  EXPECT_EQ(
+      told("A=1\nif [ $A -eq 1 ]; then if [ $A -ne 1 ]; then run --a; else run --b; fi; run --c; else run --d; fi"),
+      "b@2 c@2");
+  EXPECT_EQ(told("A=(--a)\nif test 1 -gt 2; then run ${A[@]} --b; fi\nrun --c"), "c@3 a@1")
+      << "a list that only a branch uses that is not read";
+}
+
+TEST(launch_options, all_branches_are_read_where_no_test_is_certain) {
+  EXPECT_EQ(told("if [ -f x ]; then run --a; elif [ 1 -eq 1 ]; then run --b; else run --c; fi"), "a@1 b@1");
+  EXPECT_EQ(told("if docker ps; then run --a; else run --b; fi"), "a@1 b@1");
+  EXPECT_EQ(told("if [ $(hostname) = x ]; then run --a; else run --b; fi"), "a@1 b@1");
+  EXPECT_EQ(told("A=xy\nif [[ $A == x* ]]; then run --a; else run --b; fi"), "a@2 b@2");
+  EXPECT_EQ(told("if ! [ 1 -eq 2 ]; then run --a; else run --b; fi"), "a@1");
+  EXPECT_EQ(told("if x:\n  run --a\nrun --b"), "a@2 b@3") << "no if of a shell";
+}
+
 TEST(launch_options, any_bytes_are_read_to_their_end) {
   std::mt19937 random(91);
-  const std::string pieces[] = {"--a", " ", "\n", "\\", "\"",  "'", "$", "(", ")", "((", "))",
-                                "{",   "}", "=",  "X",  "[@]", "1", "#", "*", "+", ":-", "\t"};
+  const std::string pieces[] = {"--a", " ",  "\n",   "\\",   "\"",  "'", "$", "(",  ")", "((", "))",
+                                "{",   "}",  "=",    "X",    "[@]", "1", "#", "*",  "+", "+=", ":-",
+                                "\t",  "if", "then", "else", "fi",  "[", "]", "&&", ";"};
   for (int n = tested::tries(3000, 50000); n > 0; --n) {
     std::string text;
     for (int k = static_cast<int>(random() % 30); k > 0; --k) text += pieces[random() % std::size(pieces)];

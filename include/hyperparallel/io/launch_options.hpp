@@ -4,20 +4,24 @@
 //
 //   TP=4                                            variables, arithmetic of whole numbers: $((TP * 2)), ${PP:-1}
 //   ARGS=( --tensor-model-parallel-size $TP )       lists of words, read where they are used: ${ARGS[@]}
+//   ARGS+=( "--fp8-format hybrid" )                 added to; quoted options are taken apart
 //   torchrun --nnodes 4 pretrain_gpt.py "${ARGS[@]}" --bf16 --lr=3e-4   # comments, quotes, lines that go on
 //
 // Words that begin with "--" are options; what follows, up to the next one, are their values. Nothing is run: a value that
-// a command or a variable from outside would give stays as it is written, and whoever needs it refuses it by name. Law: every
+// a command or a variable from outside would give stays as it is written, and whoever needs it refuses it by name. Of `if`, `elif`
+// and `else` the branch is read whose test holds; where that is not certain, behind `&&`, in loops and in `case`, all are. Law: every
 // option has the line on which it begins; what no other line uses is read where it stands. O(bytes).
 
+#include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <hyperparallel/io/launch_words.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -29,9 +33,9 @@ struct launch_option {
 
 namespace detail {
 
-class launch_reader {
+class launch_reader : private launch_words {
  public:
-  explicit launch_reader(std::string_view text) : text_(text) {}
+  explicit launch_reader(std::string_view text) : launch_words(text) {}
 
   std::vector<launch_option> read() {
     while (at_ < text_.size()) read_command();
@@ -41,222 +45,152 @@ class launch_reader {
   }
 
  private:
-  struct word {
-    std::string text{};
-    int line = 0;
+  /// A branch of an `if`. What is not certain is read, whichever branch it is in.
+  struct branch {
+    std::optional<bool> earlier = false;  ///< one of the branches before it is the one that runs
+    std::optional<bool> now = true;       ///< its own condition
+    bool is_read() const { return now != false && earlier != true; }
   };
-  struct word_list {
-    std::vector<word> words{};
-    bool used = false;
-  };
-
-  bool more() const { return at_ < text_.size(); }
-  char here() const { return text_[at_]; }
-  char next() {
-    const char c = text_[at_++];
-    if (c == '\n') ++line_;
-    return c;
+  /// if, elif, else and fi at the begin of a command. False where there is none.
+  bool read_branch() {
+    const bool known = step_over_branch();
+    reads_ = std::all_of(branches_.begin(), branches_.end(), [](const branch& b) { return b.is_read(); });
+    return known;
   }
-  static bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-  /// Blanks, comments, and ends of lines that go on. False at the end of a command.
-  bool skip(bool over_lines) {
-    while (more()) {
-      if (here() == '\\' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n') {
-        next();
-        next();
-      } else if (here() == '#') {
-        while (more() && here() != '\n') next();
-      } else if (here() == ' ' || here() == '\t' || here() == '\r' || (over_lines && here() == '\n')) {
-        next();
-      } else {
-        return here() != '\n' && here() != ';' && here() != '&' && here() != '|';
-      }
+  bool step_over_branch() {
+    if (keyword("if")) {
+      branch b;
+      if (!read_condition(b.now)) return false;
+      branches_.push_back(b);
+      return true;
     }
+    if (branches_.empty()) return false;
+    branch& b = branches_.back();
+    if (keyword("elif")) {
+      b.earlier = either(b.earlier, b.now);
+      return read_condition(b.now);
+    }
+    if (keyword("else")) {
+      b = {either(b.earlier, b.now), true};
+      return true;
+    }
+    if (!keyword("fi")) return false;
+    branches_.pop_back();
+    return true;
+  }
+  /// Tests up to `then`, joined by && and || from left to right. False where no `then` is, and nothing is read.
+  bool read_condition(std::optional<bool>& verdict) {
+    const std::size_t begin = at_;
+    const int begin_line = line_;
+    std::string_view joint;
+    bool open = false;
+    while (!without_then_ && (skip(true), more())) {
+      if (keyword("then")) return true;
+      std::vector<std::string> words;
+      bool is_test = open, is_certain = true;
+      while (skip(false)) {
+        if (is_mark(here())) {
+          next();
+          is_certain = false;
+          continue;
+        }
+        std::vector<word> read;
+        read_word(read);
+        for (word& w : read)
+          if (w.text == "[" || w.text == "[[" || (words.empty() && w.text == "test"))
+            is_test = open = true;
+          else if (w.text == "]" || w.text == "]]")
+            open = false;
+          else
+            words.push_back(std::move(w.text));
+      }
+      if (is_test || !words.empty()) {
+        const std::optional<bool> one = is_test && is_certain ? verdict_of_test(std::move(words)) : std::nullopt;
+        verdict = joint == "&&" ? both(verdict, one) : joint == "||" ? either(verdict, one) : one;
+      }
+      joint = text_.substr(at_, 2);
+      if (joint == "&&" || joint == "||")
+        at_ += 2;
+      else if (more())
+        next();
+    }
+    without_then_ = true;
+    at_ = begin;
+    line_ = begin_line;
     return false;
   }
-
   /// A command: assignments, or words whose options count.
   void read_command() {
+    while (skip(true) && read_branch()) continue;
     std::vector<word> words;
     while (skip(false)) {
       const std::size_t begin = at_;
       std::size_t end = at_;
       while (end < text_.size() && is_name(text_[end])) ++end;
-      if (end > begin && end < text_.size() && text_[end] == '=' && !is_option_ahead(words)) {
-        assign(std::string(text_.substr(begin, end - begin)), end + 1);
+      const bool appends = text_.substr(end).starts_with("+=");
+      if (end > begin && (appends || text_.substr(end).starts_with("=")) && !is_option_ahead(words)) {
+        assign(std::string(text_.substr(begin, end - begin)), end + (appends ? 2 : 1), appends);
         continue;
       }
-      if (here() == '(' || here() == ')' || here() == '{' || here() == '}' || here() == '<' || here() == '>') {
+      if (is_mark(here())) {
         next();
         continue;
       }
       read_word(words);
     }
     if (more()) next();
-    take(words);
+    if (reads_) take(words);
   }
   /// Behind an option NAME=VALUE is its value.
   static bool is_option_ahead(const std::vector<word>& words) {
     return !words.empty() && words.back().text.starts_with("--");
   }
 
-  void assign(const std::string& name, std::size_t value_at) {
+  void assign(const std::string& name, std::size_t value_at, bool appends) {
     at_ = value_at;
     if (more() && here() == '(') {
       next();
-      word_list list;
-      while (skip(true), more() && here() != ')') read_word(list.words);
+      std::vector<word> added;
+      while (skip(true), more() && here() != ')')
+        if (here() == ';' || here() == '&' || here() == '|')
+          next();
+        else
+          read_word(added);
       if (more()) next();
-      lists_[name] = std::move(list);
+      if (!reads_) return;
+      word_list& list = lists_[name];
+      if (!appends) list = {};
+      list.words.insert(list.words.end(), added.begin(), added.end());
       return;
     }
     std::vector<word> words;
     if (more() && !std::isspace(static_cast<unsigned char>(here()))) read_word(words, false);
-    values_[name] = words.empty() ? std::string() : words[0].text;
+    if (!reads_) return;
+    const std::string value = words.empty() ? std::string() : words[0].text;
+    if (const auto list = lists_.find(name); appends && list != lists_.end()) {
+      take_apart(value, line_, list->second.words);
+      return;
+    }
+    values_[name] = (appends ? values_[name] : std::string()) + value;
   }
 
-  /// One word, or as many as its variables have outside of quotes.
-  void read_word(std::vector<word>& words, bool splits = true) {
-    word w{{}, line_};
-    bool quoted = false;
-    const auto end = [&] {
-      if (!w.text.empty() || quoted) words.push_back(w);
-      w.text.clear();
-      quoted = false;
-    };
-    while (more() && !std::isspace(static_cast<unsigned char>(here())) && here() != ';' && here() != ')' &&
-           here() != '|' && here() != '&') {
-      const char c = next();
-      if (c == '\\' && more()) {
-        if (here() != '\n') w.text += here();
-        next();
-      } else if (c == '\'') {
-        quoted = true;
-        while (more() && here() != '\'') w.text += next();
-        if (more()) next();
-      } else if (c == '"') {
-        quoted = true;
-        while (more() && here() != '"') {
-          const char inner = next();
-          if (inner == '\\' && more() && here() == '\n')
-            next();
-          else if (inner == '\\' && more())
-            w.text += next();
-          else if (inner == '$')
-            w.text += expanded(words, end);
-          else
-            w.text += inner;
-        }
-        if (more()) next();
-      } else if (c == '$') {
-        const std::string value = expanded(words, end);
-        if (!splits) {
-          w.text += value;
-          continue;
-        }
-        for (const char v : value)
-          if (std::isspace(static_cast<unsigned char>(v)) && !value.starts_with("$("))
-            end();
-          else
-            w.text += v;
-      } else {
-        w.text += c;
-      }
+  /// Adds the words between the blanks of a text.
+  static void take_apart(const std::string& text, int line, std::vector<word>& words) {
+    for (std::size_t at = text.find_first_not_of(blanks); at != std::string::npos;) {
+      const std::size_t end = text.find_first_of(blanks, at);
+      words.push_back({text.substr(at, end - at), line});
+      at = text.find_first_not_of(blanks, end);
     }
-    end();
   }
 
-  /// What stands behind a "$"; a list is added word by word.
-  template <class End>
-  std::string expanded(std::vector<word>& words, const End& end) {
-    if (text_.substr(at_).starts_with("((")) return arithmetic();
-    if (more() && here() == '(') {
-      const std::size_t begin = at_ - 1;
-      for (int depth = 0; more();) {
-        const char c = next();
-        depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-        if (depth == 0) break;
-      }
-      return std::string(text_.substr(begin, at_ - begin));
-    }
-    const bool braced = more() && here() == '{';
-    if (braced) next();
-    std::string name;
-    while (more() && (is_name(here()) || (braced && here() == '!'))) name += next();
-    std::string rest;
-    if (braced) {
-      while (more() && here() != '}') rest += next();
-      if (more()) next();
-    }
-    if (const auto list = lists_.find(name); list != lists_.end()) {
-      end();
-      list->second.used = true;
-      for (const word& one : list->second.words) words.push_back(one);
-      return {};
-    }
-    if (const auto value = values_.find(name); value != values_.end() && !value->second.empty()) return value->second;
-    if (rest.starts_with(":-") || rest.starts_with(":=")) return rest.substr(2);
-    return "$" + name;
-  }
-
-  /// $(( … )) of whole numbers and variables, else as it is written.
-  std::string arithmetic() {
-    std::size_t close = at_ + 2;
-    for (int depth = 0; close < text_.size() && (depth > 0 || !text_.substr(close).starts_with("))")); ++close)
-      depth += text_[close] == '(' ? 1 : text_[close] == ')' ? -1 : 0;
-    if (close >= text_.size()) return "$";
-    const std::string whole(text_.substr(at_ + 2, close - at_ - 2));
-    while (at_ < close + 2) next();
-    std::size_t place = 0;
-    const std::optional<long long> value = sum_of(whole, place);
-    return value && place == whole.size() ? std::to_string(*value) : "$((" + whole + "))";
-  }
-  std::optional<long long> sum_of(const std::string& t, std::size_t& at) const {
-    std::optional<long long> left = product_of(t, at);
-    while (left && at < t.size() && (t[at] == '+' || t[at] == '-')) {
-      const char op = t[at++];
-      const std::optional<long long> right = product_of(t, at);
-      if (!right) return {};
-      left = op == '+' ? *left + *right : *left - *right;
-    }
-    return left;
-  }
-  std::optional<long long> product_of(const std::string& t, std::size_t& at) const {
-    std::optional<long long> left = number_of(t, at);
-    while (left && at < t.size() && (t[at] == '*' || t[at] == '/')) {
-      const char op = t[at++];
-      const std::optional<long long> right = number_of(t, at);
-      if (!right || (op == '/' && *right == 0)) return {};
-      if (op == '*' && *right != 0 && (*left > largest / *right || *left < -largest / *right)) return {};
-      left = op == '*' ? *left * *right : *left / *right;
-    }
-    return left;
-  }
-  std::optional<long long> number_of(const std::string& t, std::size_t& at) const {
-    const auto blanks = [&] {
-      while (at < t.size() && std::isspace(static_cast<unsigned char>(t[at]))) ++at;
-    };
-    blanks();
-    std::optional<long long> value;
-    if (at < t.size() && t[at] == '(') {
-      value = sum_of(t, ++at);
-      if (at >= t.size() || t[at++] != ')') return {};
-    } else {
-      std::string digits;
-      while (at < t.size() && (is_name(t[at]) || t[at] == '$' || t[at] == '{' || t[at] == '}')) {
-        if (is_name(t[at])) digits += t[at];
-        ++at;
-      }
-      if (const auto known = values_.find(digits); known != values_.end()) digits = known->second;
-      if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos) return {};
-      value = std::stoll(digits);
-    }
-    blanks();
-    return value;
-  }
-
-  void take(const std::vector<word>& words) {
+  /// A quoted word that begins with "--" is an option with its values, as a list without quotes around it would give.
+  void take(const std::vector<word>& given) {
+    std::vector<word> words;
+    for (const word& w : given)
+      if (w.text.starts_with("--") && w.text.find('=') > w.text.find_first_of(blanks))
+        take_apart(w.text, w.line, words);
+      else
+        words.push_back(w);
     launch_option* last = nullptr;
     for (const word& w : words) {
       if (w.text.starts_with("--") && w.text.size() > 2) {
@@ -270,14 +204,9 @@ class launch_reader {
     }
   }
 
-  static constexpr long long largest = 1LL << 40;
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  int line_ = 1;
-  std::map<std::string, std::string> values_;
-  std::map<std::string, word_list> lists_;
   std::vector<launch_option> options_;
+  std::vector<branch> branches_;
+  bool without_then_ = false;  ///< none is ahead
 };
 
 }  // namespace detail
