@@ -212,15 +212,25 @@ struct refusal_slots {
   }
 };
 
+/// Whether find_refusal finds words; comparing what it gives with null is no constant for g++ 12 with -fsanitize=undefined.
+constexpr bool has_words(text_span name) {
+  const auto is_in = [&](const auto& table) {
+    for (const refusal_words& one : table)
+      if (same_text(one.key, name.begin, name.end)) return true;
+    return false;
+  };
+  return !name.empty() && (is_in(refusal_table) || is_in(graph_refusal_table) || is_in(pipeline_refusal_table));
+}
+
 /// Of the text of a type. The words of a status's code go before those of the name, which tell less.
 constexpr static_message sentence_of_spelling(text_span type) {
   static_message m;
   const text_span name = head_of(type);
   const refusal_slots slots{arguments_of(type)};
   const text_span code = slots.code();
-  const refusal_words* words = code.empty() ? nullptr : find_refusal(code.begin, code.end);
-  if (words == nullptr) words = find_refusal(name.begin, name.end);
-  if (words != nullptr) {
+  const text_span known = has_words(code) ? code : name;
+  if (has_words(known)) {
+    const refusal_words* const words = find_refusal(known.begin, known.end);
     fill_pattern(m, words->sentence, slots);
     m.add('.');
     if (*words->remedy == '\0') return m;
