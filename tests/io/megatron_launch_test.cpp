@@ -22,15 +22,7 @@ std::string complaint(const std::string& text, const hp::decoder& d, int devices
   return tested::error_of<hp::io_error>([&] { plan(text, d, devices); });
 }
 
-hp::decoder moe() {
-  hp::decoder d = hp::test::llama3_8b;
-  d.layers = 32;
-  d.has_experts = true;
-  d.experts.experts = 8;
-  d.experts.top_k = 2;
-  d.experts.width = 14336;
-  return d;
-}
+hp::decoder moe() { return hp::test::llama3_8b_with_experts(8, 14336); }
 
 /// The published script of Llama 3 8B's kind: tensors and context, the distributed optimizer.
 TEST(megatron_launch, a_dense_model_with_tensor_context_and_data_ranks) {

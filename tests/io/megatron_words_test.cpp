@@ -25,19 +25,10 @@ std::string line_of(const hp::megatron_words& w) {
   return line;
 }
 
-hp::decoder with_experts() {
-  hp::decoder d = hp::test::llama3_8b;
-  d.has_experts = true;
-  d.experts.experts = 16;
-  d.experts.top_k = 2;
-  d.experts.width = 4096;
-  return d;
-}
-
 /// Every legal plan that can be said is read back as it was.
 TEST(megatron_words, what_is_said_is_read_back) {
   int said = 0, unsaid = 0, folded = 0, in_chunks = 0;
-  for (const hp::decoder& d : {hp::test::llama3_8b, with_experts()})
+  for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::llama3_8b_with_experts(16, 4096)})
     for (const int devices : {8, 16, 32}) {
       hp::plan_question q;
       q.devices = devices;

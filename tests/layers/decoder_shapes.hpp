@@ -13,6 +13,16 @@ inline constexpr decoder llama3_8b{
     .attention = {.query_heads = 32, .key_heads = 8, .head_dim = 128, .rope_base = 500000.0},
     .feed_forward = {.width = 14336}};
 
+/// The same with experts of this width instead of one feed-forward layer, two of them for a token.
+constexpr decoder llama3_8b_with_experts(int experts, int width) {
+  decoder d = llama3_8b;
+  d.has_experts = true;
+  d.experts.experts = experts;
+  d.experts.top_k = 2;
+  d.experts.width = width;
+  return d;
+}
+
 inline constexpr decoder qwen25_0_5b{
     .vocabulary = 151936,
     .hidden = 896,

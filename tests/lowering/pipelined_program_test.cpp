@@ -44,6 +44,18 @@ hp::sharded_program program_of(const piped_case& c) {
   return p.program;
 }
 
+/// The general verifier and the exact checker, on the accesses of the steps: of the plan that is made for all ranks at once,
+/// and of `all`, that of the class for all ranks.
+void expect_safe(const hp::sharded_program& p, const hp::lowered_program& l, const hp::program_plan& all) {
+  lowered whole(p, {.phases = whole_step}, l.pulls, l.addresses);
+  ASSERT_EQ(whole.plan.status.code, hp::program_flow_code::ok);
+  EXPECT_EQ(whole.proof().code, hp::program_proof_code::ok);
+  EXPECT_EQ(programs::first_overwritten(whole), -1);
+  EXPECT_EQ(whole.exactly(), hp::exact_code::safe);
+  whole.plan = all;
+  EXPECT_EQ(whole.exactly(), hp::exact_code::safe);
+}
+
 TEST(pipelined_program, the_class_of_each_part_is_proved_and_so_are_all_ranks) {
   for (const piped_case& c : cases) {
     SCOPED_TRACE(std::string(c.schedule) + ", " + c.strategy);
@@ -57,14 +69,7 @@ TEST(pipelined_program, the_class_of_each_part_is_proved_and_so_are_all_ranks) {
         hp::prove_program(p, l.pulls, l.addresses, whole_step, all.machine, hp::table_of(all));
     EXPECT_EQ(proof.code, hp::program_proof_code::ok) << to_text(proof.code);
     for (int k = 0; k < hp::parts_of(p); ++k) EXPECT_LE(l.addresses.high_water_of(k), l.addresses.high_water[0]);
-    // The general verifier and the exact checker on the accesses of the steps, of the plan that was made for all ranks.
-    lowered whole(p, {.phases = whole_step}, l.pulls, l.addresses);
-    ASSERT_EQ(whole.plan.status.code, hp::program_flow_code::ok);
-    EXPECT_EQ(whole.proof().code, hp::program_proof_code::ok);
-    EXPECT_EQ(programs::first_overwritten(whole), -1);
-    EXPECT_EQ(whole.exactly(), hp::exact_code::safe);
-    whole.plan = all;
-    EXPECT_EQ(whole.exactly(), hp::exact_code::safe);
+    expect_safe(p, l, all);
   }
 }
 
@@ -298,13 +303,7 @@ TEST(pipelined_program, groups_have_strategies_of_their_own) {
     const hp::program_plan all = hp::plan_of_all_ranks(l.run[0].plan, p);
     EXPECT_EQ(hp::prove_program(p, l.pulls, l.addresses, whole_step, all.machine, hp::table_of(all)).code,
               hp::program_proof_code::ok);
-    lowered whole(p, {.phases = whole_step}, l.pulls, l.addresses);
-    ASSERT_EQ(whole.plan.status.code, hp::program_flow_code::ok);
-    EXPECT_EQ(whole.proof().code, hp::program_proof_code::ok);
-    EXPECT_EQ(programs::first_overwritten(whole), -1);
-    EXPECT_EQ(whole.exactly(), hp::exact_code::safe);
-    whole.plan = all;
-    EXPECT_EQ(whole.exactly(), hp::exact_code::safe);
+    expect_safe(p, l, all);
     // What is handed over is what the receivers want, and no more; each element of their blocks comes once.
     for (int m = 0; m < p.move.size; ++m) {
       if (!is_hand_over(p, p.move[m])) continue;

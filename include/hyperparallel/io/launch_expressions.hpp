@@ -5,8 +5,8 @@
 //   $(( (TP + 1) * PP / 2 ))         value_of_sum, by the variables that the script has set
 //   [ $PR = bf16 ]  [[ -z "$X" ]]    verdict_of_test of the words between the brackets
 //
-// Laws: what is not certain has no value: files, patterns, answers of commands, numbers above 2^40. A variable that the script
-// does not set is empty in a test, as where nobody exports it. O(bytes).
+// Laws: tests of files, patterns and answers of commands, and numbers above 2^40, have no value. In a test, a variable that the
+// script does not set is empty. O(bytes).
 
 #include <cctype>
 #include <cstddef>

@@ -8,9 +8,10 @@
 //   torchrun --nnodes 4 pretrain_gpt.py "${ARGS[@]}" --bf16 --lr=3e-4   # comments, quotes, lines that go on
 //
 // Words that begin with "--" are options; what follows, up to the next one, are their values. Nothing is run: a value that
-// a command or a variable from outside would give stays as it is written, and whoever needs it refuses it by name. Of `if`, `elif`
-// and `else` the branch is read whose test holds; where that is not certain, behind `&&`, in loops and in `case`, all are. Law: every
-// option has the line on which it begins; what no other line uses is read where it stands. O(bytes).
+// a command or a variable of the environment would give stays as it is written; readers of that option refuse it by name.
+// Of `if`, `elif` and `else` the branch whose test holds is read. All branches are read where a test has no value; so are commands
+// behind `&&`, in loops and in `case`. Law: every option has the line on which it begins. A list that no command uses is read last.
+// O(bytes).
 
 #include <algorithm>
 #include <cctype>

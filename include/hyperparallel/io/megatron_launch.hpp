@@ -143,7 +143,7 @@ class megatron_reader {
     p.dp = data_;
     p.sequence_parallel = stands("sequence-parallel") && p.tp > 1;
   }
-  /// What torchrun is told of the devices.
+  /// Holds torchrun's nodes times `each`, devices of a node by option `name`, against --devices.
   void check_world(int each, const char* name) {
     const std::string nodes = word("nnodes");
     if (nodes.empty() || nodes.find_first_not_of("0123456789") != std::string::npos)

@@ -5,9 +5,9 @@
 //
 // Compute steps compute, moves hold the network, a link of its own behind the given ones. What a move stages between
 // its steps is a storage that only the move's step uses. A home holds its value before the first step and after the
-// last one; so does what is read or written by whoever runs the program, which stays in tier 0. Of a program of
-// several parts each is a period of its own, since its devices have memory of their own: its steps are those that it
-// works on and those that hand over what it has, which take it no time. Sizes are rounded up to what addresses are
+// last one; so do inputs and shown results, which stay in tier 0. Each part of a program has devices, and so memory, of
+// its own, and is a period of its own. Its steps are those that it works on, and the hand-overs of what it has to
+// other parts, which take it no time. Sizes are rounded up to what addresses are
 // aligned to. Where `recomputation` is allowed, what a single compute step makes once can be made again from the
 // storages that the step reads, as long as these hold what they held. O(steps · operands + storages).
 
@@ -101,8 +101,8 @@ constexpr void allow_recomputation(const sharded_program& p, int part, offload_p
 
 }  // namespace detail
 
-/// Of each step, picoseconds: how long a hand-over waits for the part that has what it takes, where each part does its
-/// steps in order, computing beside its moves, and nobody waits for copies. Nothing in a program of one part.
+/// How long each step waits for another part, picoseconds: a hand-over for what it takes, any other step not at all. Each
+/// part does its steps in order, computing beside its moves; copies between tiers are left out.
 /// O(steps · operands).
 constexpr growing_array<extent_t> waits_for_others(const sharded_program& p, const growing_array<extent_t>& duration) {
   struct part_clock {

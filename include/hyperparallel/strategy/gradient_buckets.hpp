@@ -2,10 +2,10 @@
 #pragma once
 // Buckets: reductions of gradients that travel together, so that many small ones pay a latency once.
 //
-// Backward completes gradients one after the other; reductions over the same axes fill a bucket until it holds `bytes`
-// or somebody reads one of its gradients. Laws: all moves of a bucket have the same phase, segment, stage and reduced axes;
-// no step before the last of them reads what they bring; the program's steps and their order stay. A bucket
-// of one move is none. Source: Li et al., "PyTorch Distributed", 2020, 3.2.3. O(steps · operands).
+// Backward completes gradients one after the other; reductions over the same axes fill a bucket until it holds `bytes`,
+// or until a step reads one of its gradients. Laws: all moves of a bucket have the same phase, segment, stage and axes;
+// no step before the last of them reads what they bring; the program's steps and their order stay. One move alone
+// is no bucket. Source: Li et al., "PyTorch Distributed", 2020, 3.2.3. O(steps · operands).
 
 #include <hyperparallel/strategy/lifetimes.hpp>
 
