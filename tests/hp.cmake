@@ -72,7 +72,7 @@ set_tests_properties(hp.plan.from PROPERTIES PASS_REGULAR_EXPRESSION
   "tp=4,pp=4,dp=4,zero=1,micro_batches=64,schedule=Interleaved1F1B,chunks=4; 256 sequences of 8192 tokens.*not heeded: --overlap-grad-reduce .line 25..*as one plan of all stages: not simulated, 346304 steps or more")
 hyperparallel_add_hp(plan.to plan "${configs}/llama3_8b.json" --devices 16 --hardware h100 --fix tp=8,dp=2,zero=1 --precision bf16 --to megatron)
 set_tests_properties(hp.plan.to PROPERTIES PASS_REGULAR_EXPRESSION
-  "in Megatron-LM.s words:\n  --tensor-model-parallel-size 8 .*--sequence-parallel .*--use-distributed-optimizer .*--bf16\n")
+  "in words of megatron:\n  --tensor-model-parallel-size 8 .*--sequence-parallel .*--use-distributed-optimizer .*--bf16\n")
 hyperparallel_add_hp(plan.from.args plan "${configs}/mixtral_8x7b.json" --devices 128 --hardware h100 --from "${launch}/mixtral_8x7b.args")
 set_tests_properties(hp.plan.from.args PROPERTIES PASS_REGULAR_EXPRESSION
   "tp=2,pp=4,dp=4,ep=4,zero=1,micro_batches=16,recompute=selective,experts_along=tp; 256 sequences.*not heeded: --moe-grouped-gemm .line 7.; --moe-token-dispatcher-type alltoall .line 8.")

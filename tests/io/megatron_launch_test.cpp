@@ -2,6 +2,8 @@
 // Launch lines with public numbers mean what Megatron's arguments say.
 #include <hyperparallel/io/megatron_launch.hpp>
 
+#include <hyperparallel/io/launch_options.hpp>
+
 #include <hyperparallel/planner/plan_check.hpp>
 
 #include <layers/decoder_shapes.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/io/megatron_words.hpp>
 
+#include <hyperparallel/io/launch_options.hpp>
 #include <hyperparallel/io/megatron_launch.hpp>
 #include <hyperparallel/planner/legal_plans.hpp>
 #include <hyperparallel/planner/plan_check.hpp>
@@ -19,9 +20,9 @@ namespace hp = hyperparallel;
 
 namespace {
 
-std::string line_of(const hp::megatron_words& w) {
+std::string line_of(const hp::launch_text& w) {
   std::string line;
-  for (const std::string& each : w.options) line += each + "\n";
+  for (const std::string& each : w.lines) line += each + "\n";
   return line;
 }
 
@@ -36,7 +37,7 @@ TEST(megatron_words, what_is_said_is_read_back) {
       q.sequence = 4096;
       const auto hold = [&](hp::decoder_plan p) {
         p.formats = hp::known_formats[static_cast<std::size_t>(said) % std::size(hp::known_formats)].formats;
-        const hp::megatron_words w = hp::words_of_megatron(p, d);
+        const hp::launch_text w = hp::words_of_megatron(p, d);
         if (!w.unsaid.empty()) {
           ++unsaid;
           return;

@@ -123,8 +123,9 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "a run of your own that calibrates the rest: [PLAN:]step=SECONDS,memory=BYTES; PLAN as --fix reads it (default: "
       "that of --fix), beside it devices, batch and sequence (default: those of the command); memory is what the "
       "allocator has reserved at most");
-  app.add_option("--to", c->to, "megatron: the plan in the words of a Megatron-LM launch line")
-      ->check(CLI::IsMember({"megatron"}));
+  std::vector<std::string> frameworks;
+  for (const hyperparallel::launch_framework& f : hyperparallel::launch_frameworks) frameworks.push_back(f.name);
+  app.add_option("--to", c->to, "the plan in the words of a framework's launch line")->check(CLI::IsMember(frameworks));
   app.add_option("--convention", c->convention,
                  "megatron_2022: memory by the closed forms of Korthikanti et al., 2205.05198, beside the account")
       ->check(CLI::IsMember({"megatron_2022"}));
@@ -153,7 +154,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "Exit status: 0 a plan fits, if tightly, 1 none does or the plan cannot be, 2 bad input.");
   precision->excludes(from);
   return [c, stack] {
-    if (!c->from.empty() && stack->count() == 0) c->stack = "megatron";
+    c->stack_is_said = stack->count() > 0;
     return run(*c);
   };
 }

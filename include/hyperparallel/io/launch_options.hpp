@@ -22,15 +22,10 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/io/launch_plan.hpp>
 #include <hyperparallel/io/launch_words.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-struct launch_option {
-  std::string name{};  ///< without its dashes
-  std::vector<std::string> values{};
-  int line = 0;
-};
 
 namespace detail {
 

@@ -15,86 +15,34 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <hyperparallel/io/io_error.hpp>
-#include <hyperparallel/io/launch_options.hpp>
-#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/io/launch_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
-struct launch_plan {
-  decoder_plan plan{};
-  std::vector<std::string> unheeded{};  ///< "--option (line 3)", or with its value
-  std::vector<std::string> notes{};
-};
-
 namespace detail {
 
-class megatron_reader {
+class megatron_reader : private launch_book {
  public:
   megatron_reader(const std::vector<launch_option>& given, const std::string& path, const decoder& model, int devices)
-      : path_(path), d(model), world_(devices) {
-    for (const launch_option& o : given) {
-      const auto [at, fresh] = option_.insert_or_assign(o.name, o);
-      static_cast<void>(at);
-      if (!fresh)
-        out_.notes.push_back("--" + o.name + " stands twice; that of line " + std::to_string(o.line) + " counts");
-    }
-  }
+      : launch_book(given, path, "--", same_option::last_counts), d(model), world_(devices) {}
 
   launch_plan read() {
+    out_.stack = "megatron";
     check_model();
     read_degrees();
     read_pipeline();
     read_experts();
     read_batch();
     read_memory();
-    for (const auto& [name, o] : option_)
-      if (!heeded_.contains(name) && !is_idle(name)) out_.unheeded.push_back(told(o));
+    name_unheeded([](const std::string& name) { return is_idle(name); });
     return std::move(out_);
   }
 
  private:
-  using option = const launch_option*;
-
-  /// Null where it does not stand.
-  option find(const char* name) {
-    heeded_[name] = true;
-    const auto at = option_.find(name);
-    return at == option_.end() ? nullptr : &at->second;
-  }
-  static std::string told(const launch_option& o) {
-    std::string text = "--" + o.name;
-    for (const std::string& v : o.values) text += " " + v;
-    return text + " (line " + std::to_string(o.line) + ")";
-  }
-  [[noreturn]] void refuse(const launch_option& o, const std::string& why) const {
-    std::string text = "line " + std::to_string(o.line) + ": --" + o.name;
-    for (const std::string& v : o.values) text += " " + v;
-    throw io_error("read", path_, text + ": " + why);
-  }
-  int number(const char* name, int otherwise, int least = 1) {
-    const option o = find(name);
-    if (o == nullptr) return otherwise;
-    const std::string text = o->values.empty() ? std::string() : o->values[0];
-    if (text.starts_with("$")) refuse(*o, "the file does not say what " + text + " is");
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < least || value > largest_plan_number)
-      refuse(*o,
-             "expected a whole number from " + std::to_string(least) + " to " + std::to_string(largest_plan_number));
-    return value;
-  }
-  bool stands(const char* name) { return find(name) != nullptr; }
-  std::string word(const char* name) {
-    const option o = find(name);
-    return o == nullptr || o->values.empty() ? std::string() : o->values[0];
-  }
   /// The first of these that stands, to name a line by; Megatron needs none of them.
   const launch_option& any_of(std::initializer_list<const char*> names) {
     static const launch_option nothing{"tensor-model-parallel-size", {"1"}, 1};
@@ -212,7 +160,7 @@ class megatron_reader {
              "no multiple of micro-batch x dp, " + std::to_string(each) + " x " + std::to_string(data_));
     p.micro_batches = static_cast<int>(p.batch / round);
     p.sequence = number("seq-length", 0);
-    if (p.sequence == 0) throw io_error("read", path_, "--seq-length is missing");
+    if (p.sequence == 0) miss("seq-length");
   }
 
   void read_memory() {
@@ -351,13 +299,9 @@ class megatron_reader {
                        [&](std::string_view b) { return name.starts_with(b); });
   }
 
-  const std::string& path_;
   const decoder& d;
   extent_t world_;
   int data_ = 1;
-  std::map<std::string, launch_option> option_;
-  std::map<std::string, bool> heeded_;
-  launch_plan out_;
 };
 
 }  // namespace detail

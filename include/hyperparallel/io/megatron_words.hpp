@@ -2,8 +2,8 @@
 #pragma once
 // A decoder's plan in Megatron-LM's words: the options of a launch line that say it.
 //
-//   const hp::megatron_words w = hp::words_of_megatron(plan, llama3);
-//   w.options       "--tensor-model-parallel-size 8", …
+//   const hp::launch_text w = hp::words_of_megatron(plan, llama3);
+//   w.lines       "--tensor-model-parallel-size 8", …
 //   w.unsaid        what no option says: "schedule=ZB-V"
 //
 // Law: where nothing is unsaid, `plan_of_megatron` of the options is the plan, on as many devices. Degrees of 1 and the framework's
@@ -12,62 +12,57 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/io/launch_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-struct megatron_words {
-  std::vector<std::string> options{};
-  std::vector<std::string> unsaid{};
-};
 
 namespace detail {
 
 /// Experts lie on data ranks, then on these and context ranks; over tensor ranks where experts are not cut.
-inline void say_experts(const decoder_plan& p, megatron_words& w) {
+inline void say_experts(const decoder_plan& p, launch_text& w) {
   const extent_t ranks = expert_ranks_of(p), data = extent_t{p.dp} * p.ep;
   const extent_t beside_tensors = p.experts_along_tp ? ranks / p.tp : ranks;
-  if (ranks > 1) w.options.push_back("--expert-model-parallel-size " + std::to_string(ranks));
+  if (ranks > 1) w.lines.push_back("--expert-model-parallel-size " + std::to_string(ranks));
   if (p.tp > 1 && (p.experts_along_tp || ranks > 1))
-    w.options.push_back("--expert-tensor-parallel-size " + std::to_string(p.experts_along_tp ? 1 : p.tp));
+    w.lines.push_back("--expert-tensor-parallel-size " + std::to_string(p.experts_along_tp ? 1 : p.tp));
   if (p.experts_along_cp && p.cp > 1 && data % beside_tensors == 0)
     w.unsaid.push_back("experts along cp, where data ranks would do");
 }
 
-inline void say_memory(const decoder_plan& p, megatron_words& w) {
+inline void say_memory(const decoder_plan& p, launch_text& w) {
   constexpr const char* sharded[] = {"", "", "optim_grads", "optim_grads_params"};
-  if (p.zero == 1) w.options.push_back("--use-distributed-optimizer");
+  if (p.zero == 1) w.lines.push_back("--use-distributed-optimizer");
   if (p.zero > 1) {
-    w.options.push_back("--use-megatron-fsdp");
-    w.options.push_back(std::string("--data-parallel-sharding-strategy ") + sharded[p.zero]);
+    w.lines.push_back("--use-megatron-fsdp");
+    w.lines.push_back(std::string("--data-parallel-sharding-strategy ") + sharded[p.zero]);
   }
-  if (p.recomputed && p.selective) w.options.push_back("--recompute-granularity selective");
+  if (p.recomputed && p.selective) w.lines.push_back("--recompute-granularity selective");
   if (p.recomputed && !p.selective) {
-    w.options.push_back("--recompute-granularity full");
-    w.options.push_back("--recompute-method uniform");
-    w.options.push_back("--recompute-num-layers 1");
+    w.lines.push_back("--recompute-granularity full");
+    w.lines.push_back("--recompute-method uniform");
+    w.lines.push_back("--recompute-num-layers 1");
   }
-  if (p.formats.weight == data_type::bf16) w.options.push_back("--bf16");
-  if (p.formats.product == number_format::float8) w.options.push_back("--fp8-format hybrid");
-  if (p.formats.product == number_format::float4) w.options.push_back("--fp4-format e2m1");
+  if (p.formats.weight == data_type::bf16) w.lines.push_back("--bf16");
+  if (p.formats.product == number_format::float8) w.lines.push_back("--fp8-format hybrid");
+  if (p.formats.product == number_format::float4) w.lines.push_back("--fp4-format e2m1");
   if (p.formats.moment != data_type::f32) {
     const std::string type = p.formats.moment == data_type::bf16 ? "bf16" : "fp8";
-    w.options.push_back("--use-precision-aware-optimizer");
-    w.options.push_back("--exp-avg-dtype " + type);
-    w.options.push_back("--exp-avg-sq-dtype " + type);
+    w.lines.push_back("--use-precision-aware-optimizer");
+    w.lines.push_back("--exp-avg-dtype " + type);
+    w.lines.push_back("--exp-avg-sq-dtype " + type);
   }
 }
 
 }  // namespace detail
 
 /// Precondition: `check_plan` says ok.
-inline megatron_words words_of_megatron(const decoder_plan& p, const decoder& d) {
-  megatron_words w;
+inline launch_text words_of_megatron(const decoder_plan& p, const decoder& d) {
+  launch_text w;
   const auto number = [&](const char* name, extent_t n, extent_t otherwise) {
-    if (n != otherwise) w.options.push_back("--" + std::string(name) + " " + std::to_string(n));
+    if (n != otherwise) w.lines.push_back("--" + std::string(name) + " " + std::to_string(n));
   };
   number("tensor-model-parallel-size", p.tp, 1);
-  if (p.tp > 1 && p.sequence_parallel) w.options.push_back("--sequence-parallel");
+  if (p.tp > 1 && p.sequence_parallel) w.lines.push_back("--sequence-parallel");
   number("pipeline-model-parallel-size", p.pp, 1);
   number("num-virtual-stages-per-pipeline-rank", p.chunks, 1);
   number("context-parallel-size", p.cp, 1);

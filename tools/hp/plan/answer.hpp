@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <hyperparallel/io/megatron_launch.hpp>
-#include <hyperparallel/io/megatron_words.hpp>
+#include <hyperparallel/io/launch_file.hpp>
 #include <hyperparallel/io/model_config.hpp>
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/planner/memory_comparison.hpp>
@@ -32,6 +31,12 @@ struct priced_plan {
   int changes = 0;  ///< of options and degrees; 0: not told
 };
 
+/// A plan in the words of a framework.
+struct written_plan {
+  const hp::launch_framework* framework;
+  hp::launch_text text;
+};
+
 struct answer {
   hp::model_config config;
   hp::known_hardware hardware;
@@ -48,7 +53,7 @@ struct answer {
   std::vector<priced_plan> others{};             ///< the fastest, or the nearest first
   std::optional<calibration_by_run> measured{};  ///< by which times and memory are calibrated
   std::optional<hp::launch_plan> launch{};       ///< of --from
-  std::optional<hp::megatron_words> words{};     ///< of --to, of the plan that is estimated
+  std::optional<written_plan> words{};           ///< of --to, of the plan that is estimated
 
   hp::fit_verdict verdict(const hp::plan_estimate& e) const {
     return hp::verdict_of(e, reserve, hardware.device.tier[0].bytes);
@@ -102,7 +107,6 @@ inline hp::extent_t passing_of(const hp::plan_estimate& e) {
 }
 
 inline constexpr int most_near_plans = 3;
-inline constexpr std::int64_t largest_launch_line = std::int64_t{1} << 20;
 inline constexpr std::size_t most_fitting_plans = 3;
 
 /// Throws bad_input where the stack has no rule for the plan or the model.
@@ -111,16 +115,29 @@ inline void insist_on_rules(const answer& a, const hp::decoder_plan& plan) {
     throw hp_tool::bad_input(std::string("--stack ") + a.stack.name + " has no rule for " + name_of(c));
 }
 
-/// The plan of a launch line. Throws bad_input.
-inline hp::decoder_plan launched(answer& a, const choice& c) {
+/// Gives the plan of a launch line, and its stack where --stack does not say one; that of Megatron-LM where the line's has no rule
+/// for the plan. Throws bad_input.
+inline void launch(answer& a, const choice& c) {
   try {
-    const std::vector<unsigned char> bytes = hp::read_bytes(c.from, {hp::empty_file::refused, largest_launch_line});
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    a.launch = hp::plan_of_megatron(hp::launch_options_of(text), c.from, a.config.model, c.devices);
+    a.launch = hp::read_launch_file(c.from, a.config.model, c.devices);
   } catch (const hp::io_error& e) {
     throw hp_tool::bad_input(e.what());
   }
-  return a.launch->plan;
+  a.plan = a.launch->plan;
+  if (c.stack_is_said) return;
+  a.stack = *hp::find_stack(a.launch->stack);
+  const hp::stack_code known = hp::check_stack(a.config.model, a.plan, a.stack);
+  if (known == hp::stack_code::ok) return;
+  a.launch->notes.push_back(std::string("--stack ") + a.stack.name + " has no rule for " + name_of(known) +
+                            ": counted as --stack megatron");
+  a.stack = *hp::find_stack("megatron");
+}
+
+/// The plan in the words that --to asks for.
+inline std::optional<written_plan> words_of(const hp::decoder_plan& plan, const hp::decoder& model, const choice& c) {
+  if (c.to.empty()) return {};
+  const hp::launch_framework* const f = hp::find_framework(c.to);
+  return written_plan{f, f->write(plan, model)};
 }
 
 /// The config and hardware that are named. Throws bad_input.
@@ -131,14 +148,15 @@ inline answer asked_of(const choice& c) {
            .reserve = c.reserve,
            .stack = stack_of(c),
            .plan = plan_of(c)};
-  if (a.stack.walked && !c.convention.empty())
-    throw hp_tool::bad_input("--convention: is held against the account of --stack library, not of --stack " + c.stack);
   try {
     a.config = hp::read_model_config(c.config);
   } catch (const hp::io_error& e) {
     throw hp_tool::bad_input(e.what());
   }
-  if (!c.from.empty()) a.plan = launched(a, c);
+  if (!c.from.empty()) launch(a, c);
+  if (a.stack.walked && !c.convention.empty())
+    throw hp_tool::bad_input(
+        std::string("--convention: is held against the account of --stack library, not of --stack ") + a.stack.name);
   a.memory = take_memory(a.hardware, c.memory);
   a.hardware.links = hp::dealt_evenly(a.hardware.links, c.devices);
   const hp::hardware_status s = hp::check_hardware(a.hardware.device, a.hardware.links, c.devices);
@@ -190,7 +208,7 @@ inline answer answer_of(const choice& c) {
   if (!c.convention.empty()) a.comparison = hp::compare_with_megatron_2022(a.config.model, a.plan, prices);
   a.estimate.simulated = hp::simulate_plan(a.config.model, a.plan, prices, most);
   unroll(a, prices);
-  if (!c.to.empty()) a.words = hp::words_of_megatron(a.plan, a.config.model);
+  a.words = words_of(a.plan, a.config.model, c);
   if (a.is_good()) return a;
   const auto is_better = [&](const priced_plan& x, const priced_plan& y) {
     return hp::is_better(a.rank(x.estimate), a.rank(y.estimate));

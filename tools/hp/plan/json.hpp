@@ -160,7 +160,9 @@ inline json step_json(const answer& a) {
               {"model_use_share", hp::model_use(e, a.hardware.device)},
               {"levels", std::move(levels)}};
   if (a.stack.walked) out["stack"] = stack_json(a.on_stack(e), a.stack.name);
-  if (a.words) out["words"] = {{"options", a.words->options}, {"unsaid", a.words->unsaid}};
+  if (a.words)
+    out["words"] = {
+        {"framework", a.words->framework->name}, {"lines", a.words->text.lines}, {"unsaid", a.words->text.unsaid}};
   return out;
 }
 

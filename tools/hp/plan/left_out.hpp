@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/io/megatron_launch.hpp>
+#include <hyperparallel/io/launch_plan.hpp>
 #include <hyperparallel/io/model_config.hpp>
 #include <hyperparallel/report/format_units.hpp>
 

@@ -134,7 +134,7 @@ inline search_answer search_answer_of(choice c) {
   s.best.plan = s.best.estimate.plan;
   s.best.status = {};
   unroll(s.best, prices);
-  if (!c.to.empty()) s.best.words = hp::words_of_megatron(s.best.plan, s.best.config.model);
+  s.best.words = words_of(s.best.plan, s.best.config.model, c);
   if (!c.convention.empty())
     s.best.comparison = hp::compare_with_megatron_2022(s.best.config.model, s.best.plan, prices);
   return s;

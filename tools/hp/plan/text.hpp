@@ -178,13 +178,14 @@ inline std::string unrolled_text(const answer& a) {
                      u.most_bytes() > 0 ? ", it takes " + bytes_text(u.most_bytes()) : std::string());
 }
 
-/// The plan as --to asks for it: an option a line, as they stand in a script.
+/// The plan as --to asks for it, line by line as a launch file has it.
 inline std::string words_text(const answer& a) {
   if (!a.words) return "";
-  std::string out = "\nin Megatron-LM's words:\n";
-  for (const std::string& each : a.words->options) out += "  " + each + " \\\n";
-  if (!a.words->options.empty()) out.erase(out.size() - 3, 2);
-  for (const std::string& each : a.words->unsaid) out += "it has no word for " + each + "\n";
+  const hp::launch_text& text = a.words->text;
+  std::string out = std::string("\nin words of ") + a.words->framework->name + ":\n";
+  for (const std::string& each : text.lines)
+    out += "  " + each + (&each == &text.lines.back() ? "\n" : a.words->framework->line_end);
+  for (const std::string& each : text.unsaid) out += "it has no word for " + each + "\n";
   return out;
 }
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a framework's launch line says of a plan, and a plan as a launch line: what the readers and writers of all frameworks share.
+//
+//   launch_option     a name, its values and its line, of a shell script, TOML, YAML or JSON; of files with sections "section.key"
+//   launch_plan       what a line says, the stack it runs on, what it says that no figure heeds
+//   launch_text       a plan in a framework's words, and what these have no word for
+//
+// A reader is a `launch_book`: it looks options up by name, and what it never looked up is named as not heeded. Errors are io_error
+// of one line with file, line and option. O(options log options).
+
+#include <charconv>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/io/io_error.hpp>
+#include <hyperparallel/planner/decoder_plan.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct launch_option {
+  std::string name{};  ///< without its dashes
+  std::vector<std::string> values{};
+  int line = 0;
+};
+
+struct launch_plan {
+  decoder_plan plan{};
+  const char* stack = "library";        ///< that a run of the line computes on: a name of `known_stacks`
+  std::vector<std::string> unheeded{};  ///< "--option (line 3)", or with its value
+  std::vector<std::string> notes{};
+};
+
+struct launch_text {
+  std::vector<std::string> lines{};
+  std::vector<std::string> unsaid{};  ///< "schedule=ZB-V"
+};
+
+namespace detail {
+
+/// Of an option that stands twice: argparse takes the last, a TOML file is refused.
+enum class same_option : unsigned char { last_counts, refused };
+
+class launch_book {
+ protected:
+  using option = const launch_option*;
+
+  /// `dashes` stand before names where the user reads them.
+  launch_book(const std::vector<launch_option>& given, const std::string& path, const char* dashes, same_option twice)
+      : path_(path), dashes_(dashes) {
+    for (const launch_option& o : given) {
+      const auto [at, fresh] = option_.try_emplace(o.name, o);
+      if (fresh) continue;
+      if (twice == same_option::refused)
+        refuse(o, "stands twice; it is in line " + std::to_string(at->second.line) + ", too");
+      at->second = o;
+      out_.notes.push_back(dashes_ + o.name + " stands twice; that of line " + std::to_string(o.line) + " counts");
+    }
+  }
+
+  /// Null where it does not stand.
+  option find(const char* name) {
+    heeded_[name] = true;
+    const auto at = option_.find(name);
+    return at == option_.end() ? nullptr : &at->second;
+  }
+  bool stands(const char* name) { return find(name) != nullptr; }
+  /// Its first value; empty where it has none or does not stand.
+  std::string word(const char* name) {
+    const option o = find(name);
+    return o == nullptr || o->values.empty() ? std::string() : o->values[0];
+  }
+  int number(const char* name, int otherwise, int least = 1) {
+    const option o = find(name);
+    if (o == nullptr) return otherwise;
+    const std::string text = o->values.empty() ? std::string() : o->values[0];
+    if (text.starts_with("$")) refuse(*o, "the file does not say what " + text + " is");
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < least || value > largest_plan_number)
+      refuse(*o,
+             "expected a whole number from " + std::to_string(least) + " to " + std::to_string(largest_plan_number));
+    return value;
+  }
+
+  std::string said(const launch_option& o) const {
+    std::string text = dashes_ + o.name;
+    for (const std::string& v : o.values) text += " " + v;
+    return text;
+  }
+  std::string told(const launch_option& o) const { return said(o) + " (line " + std::to_string(o.line) + ")"; }
+  [[noreturn]] void refuse(const launch_option& o, const std::string& why) const {
+    throw io_error("read", path_, "line " + std::to_string(o.line) + ": " + said(o) + ": " + why);
+  }
+  [[noreturn]] void miss(const char* name) const { throw io_error("read", path_, dashes_ + name + " is missing"); }
+
+  /// All that was not looked up, but for what `is_idle` says changes neither memory nor time of a step.
+  template <class Idle>
+  void name_unheeded(const Idle& is_idle) {
+    for (const auto& [name, o] : option_)
+      if (!heeded_.contains(name) && !is_idle(name)) out_.unheeded.push_back(told(o));
+  }
+
+  launch_plan out_;
+
+ private:
+  const std::string& path_;
+  std::string dashes_;
+  std::map<std::string, launch_option> option_;
+  std::map<std::string, bool> heeded_;
+};
+
+}  // namespace detail
+
+}}  // namespace hyperparallel::v0_2
