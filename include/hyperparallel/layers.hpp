@@ -20,6 +20,7 @@
 #include <hyperparallel/layers/layer_input.hpp>
 #include <hyperparallel/layers/layer_norm.hpp>
 #include <hyperparallel/layers/linear.hpp>
+#include <hyperparallel/layers/linear_attention.hpp>
 #include <hyperparallel/layers/mixture_of_experts.hpp>
 #include <hyperparallel/layers/norm.hpp>
 #include <hyperparallel/layers/rms_norm.hpp>

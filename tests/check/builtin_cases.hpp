@@ -189,6 +189,14 @@ inline const builtin_case builtin_cases[] = {
     of<ops::attention_with_sinks>({.integer = {1}, .real = {0.4}}),
     of<ops::attention_with_sinks>({.integer = {1, 2}, .real = {0.4, 0.7}}),
     of<ops::attention_sink_gradient>(),
+    of<ops::softplus>(),
+    of<ops::softplus_gradient>(),
+    of<ops::short_convolution>(),
+    of<ops::short_convolution_gradient>(),
+    of<ops::linear_attention>({.integer = {1}, .real = {0.4, 1e-3}}, 0b11000),
+    of<ops::linear_attention>({.integer = {1}, .real = {0.4}}, 0b11000),
+    of<ops::linear_attention>({.real = {1.0}}, 0b11000),
+    of<ops::linear_attention_gradient>({.integer = {1}, .real = {0.4, 1e-3}}, 0b110000),
 };
 
 }  // namespace builtin

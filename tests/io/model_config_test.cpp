@@ -144,10 +144,10 @@ TEST(model_config, a_file_of_an_unknown_family_is_refused_by_the_layer_that_is_m
   EXPECT_EQ(complaint(edited({{"model_type", "nemotron_h"}, {"hybrid_override_pattern", "M-M*"}})),
             "cannot read 'c.json': model_type is \"nemotron_h\"; hybrid_override_pattern has M: Mamba-2 layers are not "
             "known");
-  EXPECT_EQ(complaint(R"({"text_config": {"model_type": "qwen3_5_text", "layer_types": ["full_attention",
-                          "linear_attention"]}})"),
-            "cannot read 'c.json': text_config.model_type is \"qwen3_5_text\"; layer_types has linear_attention: gated "
-            "delta nets are not known");
+  EXPECT_EQ(
+      complaint(R"({"text_config": {"model_type": "gemma4_text", "global_head_dim": 512}})"),
+      "cannot read 'c.json': text_config.model_type is \"gemma4_text\"; global_head_dim is there: layers with heads of "
+      "another size are not known");
 }
 
 TEST(model_config, the_graph_of_a_file_has_its_parameters) {
@@ -191,8 +191,10 @@ TEST(model_config, what_is_not_known_is_named) {
   EXPECT_NE(complaint(edited(many)).find("field17 is 7; and 12 more; fields that are not known"), std::string::npos);
   const std::string known =
       "known: llama, mistral, qwen2, qwen3, phi3, minicpm, gpt2, gpt_neox, gemma2, gemma3_text, mixtral, qwen2_moe, "
-      "qwen3_moe, deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2, glm4_moe, glm_moe_dsa, gpt_oss, mimo, minimax_m2, "
-      "llama4_text, qwen2_5_vl_text, qwen3_vl_text, qwen3_vl_moe_text";
+      "qwen3_moe, qwen3_next, deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2, glm4_moe, glm_moe_dsa, gpt_oss, mimo, "
+      "minimax_m2, "
+      "llama4_text, qwen2_5_vl_text, qwen3_vl_text, qwen3_5_text, qwen3_5_moe_text, "
+      "qwen3_vl_moe_text";
   EXPECT_EQ(complaint(edited({{"model_type", "llama9"}})),
             at + "model_type is \"llama9\"; nearest name: llama; " + known);
   EXPECT_EQ(complaint(edited({{"model_type", 7}})), at + "model_type is 7; " + known);

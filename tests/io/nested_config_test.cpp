@@ -135,9 +135,9 @@ TEST(nested_config, errors_name_the_object_and_the_field) {
             at + "text_config.sinks is 1; a field that is not known of kimi_k2 and may change its layers");
   EXPECT_EQ(complaint(seeing(kimi_k2, {{"cross_layers", 4}})),
             at + "cross_layers is 4; not known beside text_config and may change the text's layers");
-  text["model_type"] = "qwen3_5_text";
+  text["model_type"] = "qwen3_9_text";
   EXPECT_EQ(complaint(seeing(text, {{"cross_layers", 4}}))
-                .find(at + "text_config.model_type is \"qwen3_5_text\"; nearest name: "),
+                .find(at + "text_config.model_type is \"qwen3_9_text\"; nearest name: "),
             0U);
   text.erase("model_type");
   EXPECT_EQ(complaint(seeing(text)).find(at + "text_config.model_type is missing; known: llama"), 0U);

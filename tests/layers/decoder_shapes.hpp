@@ -39,6 +39,23 @@ inline constexpr decoder qwen3_30b_a3b{
     .experts = {.experts = 128, .top_k = 8, .width = 768},
     .has_experts = true};
 
+/// Qwen3-Next-80B-A3B: gated delta nets in three layers of four.
+inline constexpr decoder qwen3_next{
+    .vocabulary = 151936,
+    .hidden = 2048,
+    .layers = 48,
+    .attention = {.query_heads = 16,
+                  .key_heads = 2,
+                  .head_dim = 256,
+                  .rope_base = 1e7,
+                  .query_key_norm = true,
+                  .output_gate = true},
+    .linear = {.key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128},
+    .has_linear = true,
+    .full_every = 4,
+    .experts = {.experts = 512, .top_k = 10, .width = 512, .shared_width = 512, .shared_gate = true},
+    .has_experts = true};
+
 /// Qwen1.5-MoE-A2.7B: four shared experts behind one gate.
 inline constexpr decoder qwen15_moe{
     .vocabulary = 151936,
@@ -221,7 +238,17 @@ constexpr decoder small_gpt_oss() {
   d.has_experts = true;
   return d;
 }
-inline constexpr decoder small_families[] = {small_minicpm(), small_gpt2(),   small_gpt_neox(),
-                                             small_gemma2(),  small_gemma3(), small_gpt_oss()};
+/// Linear attention in turn with full attention, which has a gate.
+constexpr decoder small_qwen3_5() {
+  decoder d = small_family();
+  d.layers = 4;
+  d.attention.query_key_norm = d.attention.output_gate = true;
+  d.linear = {.key_heads = 4, .value_heads = 8, .key_dim = 4, .value_dim = 6, .taps = 3};
+  d.has_linear = true;
+  d.full_every = 2;
+  return d;
+}
+inline constexpr decoder small_families[] = {small_minicpm(), small_gpt2(),    small_gpt_neox(), small_gemma2(),
+                                             small_gemma3(),  small_gpt_oss(), small_qwen3_5()};
 
 }  // namespace hyperparallel::test

@@ -19,8 +19,8 @@ constexpr const hp::device_value& device = hp::matrix384::device;
 
 // Never above what the estimate computes, and close to it: products, slots and attention are nearly all.
 TEST(LayerWork, IsAtMostWhatTheEstimateComputes) {
-  for (const hp::decoder& d :
-       {hp::test::llama3_8b, hp::test::qwen3_30b_a3b, hp::test::deepseek_v3, hp::test::gpt_oss_20b}) {
+  for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::qwen3_30b_a3b, hp::test::deepseek_v3,
+                               hp::test::gpt_oss_20b, hp::test::qwen3_next}) {
     hp::plan_prices prices(device, hp::matrix384::topology);
     double closest = 0;
     for (const bool recomputed : {false, true})

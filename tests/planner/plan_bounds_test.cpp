@@ -132,8 +132,8 @@ hp::decoder random_decoder(std::mt19937& random) {
   hp::decoder d;
   if (random() % 4 == 0) {
     const hp::decoder published[] = {hp::test::deepseek_v3, hp::test::qwen3_30b_a3b, hp::test::qwen15_moe,
-                                     hp::test::gpt_oss_20b};
-    d = published[random() % 4];
+                                     hp::test::gpt_oss_20b, hp::test::qwen3_next};
+    d = published[random() % 5];
     d.layers = one_of({2, 4, 5});
     return d;
   }
@@ -145,6 +145,10 @@ hp::decoder random_decoder(std::mt19937& random) {
   d.attention.query_heads = one_of({8, 32});
   d.attention.key_heads = one_of({2, 8});
   d.attention.head_dim = one_of({16, 128});
+  d.linear = {.key_heads = one_of({2, 8}),
+              .value_heads = one_of({8, 32}),
+              .key_dim = one_of({16, 128}),
+              .value_dim = one_of({16, 128})};
   d.feed_forward.width = one_of({128, 2048, 14336});
   d.experts.experts = one_of({8, 16, 64, 256});
   d.experts.top_k = one_of({1, 2, 8});

@@ -23,6 +23,16 @@ static_assert(deepseek.parameters() == hp::parameters_of(hp::test::deepseek_v3).
 static_assert(hp::serving_memory_of(deepseek, {}, 1).cache == 70'272);
 // Latents are whole on each device of tp, key heads are cut until each device has one.
 static_assert(hp::serving_amounts_of(hp::test::deepseek_v3, {.tp = 8}, 0).cached == 576);
+constexpr hp::serving_amounts hybrid = hp::serving_amounts_of(hp::test::qwen3_next, {}, 0);
+static_assert(hybrid.parameters() == hp::parameters_of(hp::test::qwen3_next).total());
+static_assert(hybrid.full_layers() == 12 && hybrid.linear_layers == 36);
+// States of f32, three tokens of the convolutions' inputs of 16 bits; tp cuts them.
+static_assert(hybrid.state_bytes == 4 * 32 * 128 * 128 + 2 * 3 * (2 * 16 + 32) * 128);
+static_assert(hp::serving_amounts_of(hp::test::qwen3_next, {.tp = 2}, 0).state_bytes == hybrid.state_bytes / 2);
+// A sequence takes the states however long it is, and a cache in the other layers.
+static_assert(hp::serving_memory_of(hybrid, {}, 1).cache == 36 * hybrid.state_bytes + 12 * 2 * 2 * 2 * 256);
+static_assert(hp::serving_memory_of(hybrid, {.batch = 8}, 1000).cache ==
+              8 * (36 * hybrid.state_bytes + 1000 * 12 * 2 * 2 * 2 * 256));
 static_assert(hp::serving_amounts_of(hp::test::llama3_8b, {.tp = 8}, 0).cached == 2 * 128);
 static_assert(hp::serving_amounts_of(hp::test::llama3_8b, {.tp = 16}, 0).cached == 2 * 128);
 

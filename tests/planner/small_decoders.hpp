@@ -89,8 +89,19 @@ inline hp::decoder with_sinks() {
   return d;
 }
 
+/// Qwen3.5's: linear attention in every other layer, full attention with a gate.
+inline hp::decoder linear() {
+  hp::decoder d = dense();
+  d.layers = 4;
+  d.attention.query_key_norm = d.attention.output_gate = true;
+  d.linear = {.key_heads = 2, .value_heads = 4, .key_dim = 4, .value_dim = 6};
+  d.has_linear = true;
+  d.full_every = 2;
+  return d;
+}
+
 inline std::vector<hp::decoder> all() {
-  return {dense(), grouped(), with_experts(), latent(), biased(), side_by_side(), capped(), with_sinks()};
+  return {dense(), grouped(), with_experts(), latent(), biased(), side_by_side(), capped(), with_sinks(), linear()};
 }
 
 /// Large enough for bounds to bind.
@@ -103,6 +114,7 @@ inline hp::decoder real(hp::decoder d) {
   d.experts.experts = 8;
   d.experts.width = 4096;
   d.experts.shared_width = d.has_experts ? 4096 : 0;
+  d.linear = {.key_heads = 8, .value_heads = 16, .key_dim = 128, .value_dim = 128};
   if (d.has_latents)
     d.latent_attention = {
         .heads = 32, .head_dim = 128, .rope_dim = 64, .value_dim = 128, .query_rank = 1024, .key_value_rank = 512};

@@ -31,6 +31,7 @@ static_assert(code_of(hp::test::llama3_8b, on(1, 1, 0)) == hp::stack_code::ok);
 static_assert(code_of(hp::test::llama3_8b, on(8, 1, 1)) == hp::stack_code::replicates_parameters);
 static_assert(code_of(hp::test::llama3_8b, on(2, 16, 3)) == hp::stack_code::replicates_keys);
 static_assert(code_of(hp::test::deepseek_v3, on(8, 1, 3)) == hp::stack_code::has_latents);
+static_assert(code_of(hp::test::qwen3_next, on(8, 1, 3)) == hp::stack_code::has_linear_attention);
 static_assert(code_of(hp::test::qwen3_30b_a3b, on(8, 1, 3)) == hp::stack_code::ok);
 static_assert(code_of(hp::test::qwen3_30b_a3b, on(4, 2, 3)) == hp::stack_code::has_experts);
 static_assert(code_of(hp::test::qwen15_moe, on(8, 1, 3)) == hp::stack_code::has_experts);

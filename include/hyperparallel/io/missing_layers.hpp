@@ -25,9 +25,6 @@ struct missing_layer {
 inline constexpr missing_layer missing_layers[] = {
     {"hybrid_override_pattern", "M", "Mamba-2 layers are not known"},
     {"linear_attn_config", nullptr, "Kimi delta attention is not known"},
-    {"layer_types", "linear_attention", "gated delta nets are not known"},
-    {"linear_num_value_heads", nullptr, "gated delta nets are not known"},
-    {"full_attention_interval", nullptr, "gated delta nets are not known"},
     {"compress_ratios", nullptr, "attention to compressed keys is not known"},
     {"hc_mult", nullptr, "hyper-connections are not known"},
     {"attention_k_eq_v", nullptr, "heads whose values are their keys are not known"},
@@ -40,8 +37,6 @@ inline constexpr missing_layer missing_layers[] = {
     {"mamba_d_state", nullptr, "Mamba layers are not known"},
     {"ssm_state_size", nullptr, "Mamba layers are not known"},
     {"state_size", nullptr, "Mamba layers are not known"},
-    {"attn_output_gate", nullptr, "gates of what attention gives are not known"},
-    {"attention_output_gate", nullptr, "gates of what attention gives are not known"},
     {"hidden_size_per_layer_input", nullptr, "embeddings of each layer are not known"},
 };
 

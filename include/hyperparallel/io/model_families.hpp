@@ -22,6 +22,7 @@
 //   llama4_text                 no biases                          interleave_moe_layer_step; one shared expert; no bias of routers
 //   mimo                        q, k and v have biases             no biases; modules of prediction
 //   minimax_m2                  norms over all query, key heads    every layer num_local_experts
+//   qwen3_next, qwen3_5_…       hybrid_families.hpp
 //
 // Law: a field is optional only where the family's published code has one value for files without it that other sizes do
 // not change. Source: the configuration and modelling files of each family in huggingface/transformers, and the files
@@ -34,6 +35,7 @@
 #include <vector>
 
 #include <hyperparallel/io/decoder_fields.hpp>
+#include <hyperparallel/io/hybrid_families.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -230,6 +232,12 @@ inline void read_qwen2_moe(config_fields& f, decoder& d) {
   d.experts.shared_width = size_where(d.has_experts, f, "shared_expert_intermediate_size", 0);
   d.experts.shared_gate = true;
 }
+inline void read_qwen3_next(config_fields& f, decoder& d) {
+  read_gated_attention(f, d);
+  read_qwen_experts(f, d);
+  d.experts.normalise = f.flag("norm_topk_prob", true);
+  read_shared_expert(f, d);
+}
 /// Some files name, as not there or always there, what other families have.
 inline void read_qwen3_moe(config_fields& f, decoder& d) {
   read_qwen3_attention(f, d);
@@ -346,6 +354,7 @@ inline constexpr model_family model_families[] = {
     {"mixtral", "MixtralForCausalLM", detail::read_mixtral},
     {"qwen2_moe", "Qwen2MoeForCausalLM", detail::read_qwen2_moe},
     {"qwen3_moe", "Qwen3MoeForCausalLM", detail::read_qwen3_moe},
+    {"qwen3_next", "Qwen3NextForCausalLM", detail::read_qwen3_next},
     {"deepseek_v2", "DeepseekV2ForCausalLM", detail::read_deepseek_v2},
     {"deepseek_v3", "DeepseekV3ForCausalLM", detail::read_deepseek_v3},
     {"deepseek_v32", "DeepseekV32ForCausalLM", detail::read_deepseek_v32},
@@ -359,6 +368,8 @@ inline constexpr model_family model_families[] = {
     {"llama4_text", "Llama4ForConditionalGeneration", detail::read_llama4_text},
     {"qwen2_5_vl_text", "Qwen2_5_VLForConditionalGeneration", detail::read_qwen2},
     {"qwen3_vl_text", "Qwen3VLForConditionalGeneration", detail::read_qwen3},
+    {"qwen3_5_text", "Qwen3_5ForConditionalGeneration", detail::read_qwen3_5_text},
+    {"qwen3_5_moe_text", "Qwen3_5MoeForConditionalGeneration", detail::read_qwen3_5_moe_text},
     {"qwen3_vl_moe_text", "Qwen3VLMoeForConditionalGeneration", detail::read_qwen3_moe},
 };
 

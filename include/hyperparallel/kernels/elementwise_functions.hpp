@@ -74,6 +74,21 @@ struct silu_gradient {
     return d * (s * (T(1) + x * (T(1) - s)));
   }
 };
+/// log(1 + e^x), without overflow.
+struct softplus {
+  template <std::floating_point T>
+  static T of(T x) {
+    HYPERPARALLEL_EXACT_BODY
+    return x > T(0) ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+  }
+};
+struct softplus_gradient {
+  template <std::floating_point T>
+  static T of(T d, T x) {
+    HYPERPARALLEL_EXACT_BODY
+    return d * sigmoid::of(x);
+  }
+};
 /// silu(gate) · up.
 struct swiglu {
   template <std::floating_point T>

@@ -10,9 +10,9 @@
 // model has one norm over all heads of a projection (MiniMax-M2), which is counted so and built head by head.
 // `query_key_value_bias` (Qwen2) and `output_bias` (with the former GPT-2) add biases to the projections.
 // `sinks` adds a score of each head, with a value of 0, to those of the keys (gpt-oss); `score_cap` bounds scores by a tanh
-// (Gemma 2).
+// (Gemma 2); `output_gate` multiplies what each head gives by a sigmoid of a projection (Qwen3-Next).
 // Parameters "name.query.weight", ".key.weight", ".value.weight", ".output.weight", each with ".bias" beside it where it
-// has one, ".query_norm.weight", ".key_norm.weight", ".sinks". Sources: Vaswani et al., 2017; Ainslie et al., "GQA", 2023.
+// has one, ".query_norm.weight", ".key_norm.weight", ".sinks", ".gate.weight". Sources: Vaswani et al., 2017; Ainslie et al., "GQA", 2023.
 
 #include <hyperparallel/layers/linear.hpp>
 #include <hyperparallel/layers/rms_norm.hpp>
@@ -44,6 +44,7 @@ struct attention_layer {
   double scale = 0.0;      ///< of scores; 0: 1 / sqrt(head_dim)
   double score_cap = 0.0;  ///< a scaled score s counts as cap · tanh(s / cap); 0: as it is
   bool sinks = false;
+  bool output_gate = false;
 
   constexpr int operator()(model_builder& m, int x) const { return attend(m, x, x); }
 
@@ -75,8 +76,12 @@ struct attention_layer {
       const operator_options how{.integer = {causal ? 1 : 0, window},
                                  .real = {scale > 0.0 ? scale : attention_scale(head_dim), score_cap}};
       const int sink = sinks ? m.parameter("sinks", {heads, group}) : -1;
-      const int mixed = sinks ? m.apply<ops::attention_with_sinks>("attend", {query, key, value, sink}, how)
-                              : m.apply<ops::attention>("attend", {query, key, value}, how);
+      int mixed = sinks ? m.apply<ops::attention_with_sinks>("attend", {query, key, value, sink}, how)
+                        : m.apply<ops::attention>("attend", {query, key, value}, how);
+      if (output_gate) {
+        const int open = m.apply<ops::sigmoid>("gate_open", {linear_layer{"gate", {heads, group, width}}(m, x)});
+        mixed = m.apply<ops::multiply>("gated", {mixed, open});
+      }
       return linear_layer{.name = "output", .output = {d.hidden}, .contracted = 3, .bias = output_bias}(m, mixed);
     });
   }

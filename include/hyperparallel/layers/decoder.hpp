@@ -14,12 +14,13 @@
 // qwen3_moe, deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2, glm4_moe, glm_moe_dsa, gpt_oss, llama4_text, mimo and minimax_m2
 // are values of this type; io/model_config.hpp reads them from their config.json. Equal layers behind each other are one repeated segment: "layers", in a decoder with experts
 // "dense_layers" where they have none; of several segments of one name the second is "layers_1". So are equal groups of
-// layers where windows are in turn with none. Modules of multi-token prediction and indexers of sparse attention are counted
+// layers where windows, or linear attention, are in turn with full attention. Modules of multi-token prediction and indexers of sparse attention are counted
 // and not built: the graph attends to all keys. A norm over all heads of a projection is built head by head.
 
 #include <hyperparallel/layers/embedding.hpp>
 #include <hyperparallel/layers/language_head.hpp>
 #include <hyperparallel/layers/latent_attention.hpp>
+#include <hyperparallel/layers/linear_attention.hpp>
 #include <hyperparallel/layers/mixture_of_experts.hpp>
 #include <hyperparallel/layers/norm.hpp>
 #include <hyperparallel/support/static_vector.hpp>
@@ -71,7 +72,10 @@ struct decoder {
   latent_attention_layer latent_attention{};  ///< where it is
   bool has_latents = false;
   attention_indexer indexer{};      ///< of latents
-  extent_t first_windowed = 0;      ///< layers from this one on have the window of `attention`, those before it none
+  linear_attention_layer linear{};  ///< where `has_linear`
+  bool has_linear = false;
+  extent_t first_windowed =
+      0;  ///< layers from this one on have linear attention or the window of `attention`, those before it none
   extent_t full_every = 0;          ///< but for one in so many, the last of them; 0: all have it
   double windowed_rope_base = 0.0;  ///< of layers with a window; 0: that of `attention`
   swiglu_layer feed_forward{};      ///< sizes and bias of layers without experts
@@ -95,9 +99,15 @@ struct decoder {
   /// Whether layer `layer` has experts; modules of multi-token prediction are numbered behind the layers.
   constexpr bool is_sparse(extent_t layer) const { return has_experts && sparse.has(layer); }
   constexpr bool is_windowed(extent_t layer) const {
-    return !has_latents && attention.window > 0 && layer >= first_windowed &&
+    return !has_latents && !has_linear && attention.window > 0 && layer >= first_windowed &&
            (full_every == 0 || (layer + 1) % full_every != 0);
   }
+
+  constexpr bool is_linear(extent_t layer) const {
+    return has_linear && layer < layers && layer >= first_windowed &&
+           (full_every == 0 || (layer + 1) % full_every != 0);
+  }
+  constexpr bool is_full(extent_t layer) const { return !is_windowed(layer) && !is_linear(layer); }
 
   /// Equal layers behind each other, or equal groups of layers: one segment of the graph.
   struct layer_run {
@@ -106,19 +116,19 @@ struct decoder {
     extent_t repeats = 1;  ///< of the group
   };
 
-  /// Calls `visit(run)` for the runs of the layers, in order. Where windows are in turn with none, and at least twice, the
-  /// first run is of groups, each with one layer that has none. O(layers).
+  /// Calls `visit(run)` for the runs of the layers, in order. Where windows or linear attention are in turn with full attention,
+  /// and at least twice, the first run is of groups, each with one layer of it. O(layers).
   template <class Visit>
   constexpr void visit_runs(const Visit& visit) const {
     const auto alike = [&](extent_t a, extent_t b) {
-      return is_sparse(a) == is_sparse(b) && is_windowed(a) == is_windowed(b);
+      return is_sparse(a) == is_sparse(b) && is_windowed(a) == is_windowed(b) && is_linear(a) == is_linear(b);
     };
     extent_t begin = 0;
     if (full_every > 1 && layers / full_every > 1) {
       extent_t end = full_every;
       while (end < layers && alike(end, end - full_every)) ++end;
       const layer_run groups{0, full_every, end / full_every};
-      if (groups.repeats > 1 && is_windowed(0)) {
+      if (groups.repeats > 1 && !is_full(0)) {
         visit(groups);
         begin = groups.group * groups.repeats;
       }
@@ -184,28 +194,30 @@ struct decoder {
     return feed_forward(m, x);
   }
 
-  /// One repetition of a run. The layers of a group are "windowed", "windowed_1", …, and "full".
+  /// One repetition of a run. The layers of a group are "windowed" or "linear", "windowed_1", …, and "full".
   constexpr int blocks(model_builder& m, int x, const layer_run& run) const {
-    if (run.group == 1) return block(m, x, is_sparse(run.first), is_windowed(run.first));
-    int windowed = 0;
+    if (run.group == 1) return block(m, x, run.first);
+    int others = 0;
     for (extent_t layer = run.first; layer < run.first + run.group; ++layer) {
-      const run_name name(is_windowed(layer) ? "windowed" : "full", is_windowed(layer) ? windowed++ : 0);
-      x = m.scope(name.text, [&] { return block(m, x, is_sparse(layer), is_windowed(layer)); });
+      const bool full = is_full(layer);
+      const run_name name(full ? "full" : is_linear(layer) ? "linear" : "windowed", full ? 0 : others++);
+      x = m.scope(name.text, [&] { return block(m, x, layer); });
     }
     return x;
   }
 
-  constexpr int block(model_builder& m, int x, bool with_experts, bool windowed) const {
+  constexpr int block(model_builder& m, int x, extent_t layer) const {
+    const bool windowed = is_windowed(layer);
     attention_layer grouped = attention;
     if (!windowed) grouped.window = 0;
     if (windowed && windowed_rope_base > 0.0) grouped.rope_base = windowed_rope_base;
     const auto normed = [&](const char* name, int y) { return norm_layer{name, epsilon, norm}(m, y); };
     const auto attended = [&](int y) {
-      y = has_latents ? latent_attention(m, y) : grouped(m, y);
+      y = is_linear(layer) ? linear(m, y) : has_latents ? latent_attention(m, y) : grouped(m, y);
       return scaled(m, "attention_scaled", branch_norms ? normed("attention_branch_norm", y) : y, branch_scale);
     };
     const auto fed = [&](int y) {
-      y = with_experts ? experts(m, y) : feed_dense(m, y);
+      y = is_sparse(layer) ? experts(m, y) : feed_dense(m, y);
       return scaled(m, "feed_forward_scaled", branch_norms ? normed("feed_forward_branch_norm", y) : y, branch_scale);
     };
     const int attention_branch = attended(normed("attention_norm", x));

@@ -56,6 +56,7 @@ struct decoder_counter {
     if (a.query_key_value_bias) sum.attention += query + 2 * key;
     if (a.output_bias) sum.attention += hidden;
     if (a.sinks) sum.attention += as(a.query_heads);
+    if (a.output_gate) sum.attention += hidden * query;
     if (a.query_key_norm) sum.norms += a.norms_all_heads ? query + key : 2 * as(a.head_dim);
   }
   constexpr void count_latent() {
@@ -66,6 +67,14 @@ struct decoder_counter {
                      latent * heads * as(a.head_dim + a.value_dim) + heads * as(a.value_dim) * hidden;
     if (a.bias) sum.attention += rank + cached + hidden;
     sum.norms += rank + latent;
+  }
+  /// Projections, taps, a decay and its bias of each head, a norm.
+  constexpr void count_linear() {
+    const linear_attention_layer& a = d.linear;
+    const Number hidden = as(d.hidden), keys = 2 * as(a.key_heads) * as(a.key_dim), heads = as(a.value_heads),
+                 values = heads * as(a.value_dim);
+    sum.attention += hidden * (keys + 3 * values + 2 * heads) + (keys + values) * as(a.taps) + 2 * heads;
+    sum.norms += as(a.value_dim);
   }
   /// Queries of the latent, one key with a layer norm, a weight of each head.
   constexpr void count_indexer() {
@@ -91,7 +100,9 @@ struct decoder_counter {
   }
   /// A block with its norms.
   constexpr void count_layer(extent_t layer) {
-    if (d.has_latents)
+    if (d.is_linear(layer))
+      count_linear();
+    else if (d.has_latents)
       count_latent();
     else
       count_grouped();
@@ -141,13 +152,25 @@ constexpr decoder_parameters<> active_parameters_of(const decoder& d) {
 
 /// Elements that a token leaves in the cache of keys and values for those behind it, over all layers and without regard
 /// to windows: of each layer a key and a value of each key head, or a latent and a rotary key, with the key of an indexer.
-/// O(layers).
+/// Linear attention leaves none. O(layers).
 constexpr extent_t cached_elements_per_token(const decoder& d) {
-  extent_t indexers = 0;
-  for (extent_t layer = 0; layer < d.layers; ++layer) indexers += d.indexer.is_own(layer) ? 1 : 0;
-  if (d.has_latents)
-    return d.layers * (d.latent_attention.key_value_rank + d.latent_attention.rope_dim) + indexers * d.indexer.head_dim;
-  return d.layers * 2 * d.attention.key_heads * d.attention.head_dim;
+  const extent_t each = d.has_latents ? d.latent_attention.key_value_rank + d.latent_attention.rope_dim
+                                      : 2 * d.attention.key_heads * d.attention.head_dim;
+  extent_t all = 0;
+  for (extent_t layer = 0; layer < d.layers; ++layer)
+    all += (d.is_linear(layer) ? 0 : each) + (d.indexer.is_own(layer) ? d.indexer.head_dim : 0);
+  return all;
+}
+
+/// Elements that linear attention keeps of a sequence, however long it is: of each layer the states of its heads, and the tokens that the
+/// taps of its convolutions still reach. O(layers).
+constexpr extent_t state_elements_per_sequence(const decoder& d) {
+  const linear_attention_layer& a = d.linear;
+  const extent_t convolved = 2 * a.key_heads * a.key_dim + a.value_heads * a.value_dim;
+  extent_t all = 0;
+  for (extent_t layer = 0; layer < d.layers; ++layer)
+    if (d.is_linear(layer)) all += a.value_heads * a.key_dim * a.value_dim + convolved * (a.taps - 1);
+  return all;
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -41,12 +41,14 @@
 #include <hyperparallel/operators/ops/embed.hpp>
 #include <hyperparallel/operators/ops/latent_attention.hpp>
 #include <hyperparallel/operators/ops/layer_norm.hpp>
+#include <hyperparallel/operators/ops/linear_attention.hpp>
 #include <hyperparallel/operators/ops/movement.hpp>
 #include <hyperparallel/operators/ops/optimizer_steps.hpp>
 #include <hyperparallel/operators/ops/reduce.hpp>
 #include <hyperparallel/operators/ops/rms_norm.hpp>
 #include <hyperparallel/operators/ops/rope.hpp>
 #include <hyperparallel/operators/ops/scale.hpp>
+#include <hyperparallel/operators/ops/short_convolution.hpp>
 #include <hyperparallel/operators/ops/softmax.hpp>
 #include <hyperparallel/operators/ops/sum.hpp>
 #include <hyperparallel/operators/ops/top_k.hpp>
@@ -75,7 +77,10 @@ using builtin_operators = boost::mp11::mp_list<
     ops::slice_gradient,
     // Feed-forward layers and attention of later families.
     ops::gelu_tanh, ops::gelu_tanh_gradient, ops::geglu, ops::geglu_gradient, ops::clamped_swiglu,
-    ops::clamped_swiglu_gradient, ops::attention_with_sinks, ops::attention_sink_gradient>;
+    ops::clamped_swiglu_gradient, ops::attention_with_sinks, ops::attention_sink_gradient,
+    // Linear attention.
+    ops::softplus, ops::softplus_gradient, ops::short_convolution, ops::short_convolution_gradient,
+    ops::linear_attention, ops::linear_attention_gradient>;
 inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
 
 namespace detail {

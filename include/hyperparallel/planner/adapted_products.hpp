@@ -24,11 +24,15 @@ constexpr adapted_patterns adapted_of(const decoder& d, adapted_products which) 
   if (which == adapted_products::attention_inputs) {
     for (const char* name : {"*.attention.query*", "*.attention.key*", "*.attention.value*"})
       list.push(short_text(name));
+    if (d.has_linear)
+      for (const char* name : {"*.linear_attention.query", "*.linear_attention.key", "*.linear_attention.value"})
+        list.push(short_text(name));
     return list;
   }
   bool dense = false, sparse = false;
   for (extent_t layer = 0; layer < d.layers; ++layer) (d.is_sparse(layer) ? sparse : dense) = true;
   list.push(short_text("*.attention.*"));
+  if (d.has_linear) list.push(short_text("*.linear_attention.*"));
   if (dense) list.push(short_text("*.feed_forward.*"));
   if (sparse && d.experts.shared_width > 0) list.push(short_text("*.moe.shared.*"));
   return list;

@@ -129,11 +129,24 @@ struct layer_account {
     if (d.side_by_side) sum.again -= last;
     add_scores(a.heads * (a.head_dim + a.rope_dim), a.heads * a.value_dim, p.sequence);
   }
-  constexpr void add_attention(bool windowed) {
+  /// Projections and the states; convolutions, gates and norms are left out.
+  constexpr void add_linear_attention() {
+    const linear_attention_layer& a = d.linear;
+    const extent_t keys = a.key_heads * a.key_dim, values = a.value_heads * a.value_dim;
+    for (const extent_t width : {keys, keys, values, values, a.value_heads, a.value_heads})
+      product(tokens, hidden, cut(width));
+    const double last = product(tokens, cut(values), hidden);
+    if (d.side_by_side) sum.again -= last;
+    const double one = 8 * static_cast<double>(values * a.key_dim) * tokens / p.tp * at.operation + at.task;
+    add(one, one, 3 * one, 3 * one);
+  }
+  constexpr void add_attention(bool windowed, bool is_linear) {
+    if (is_linear) return add_linear_attention();
     if (d.has_latents) return add_latent_attention();
     const attention_layer& a = d.attention;
     product(tokens, hidden, cut(a.query_heads * a.head_dim));
     for (int k = 0; k < 2; ++k) product(tokens, hidden, cut(a.key_heads * a.head_dim));
+    if (a.output_gate) product(tokens, hidden, cut(a.query_heads * a.head_dim));
     const double last = product(tokens, cut(a.query_heads * a.head_dim), hidden);
     if (d.side_by_side) sum.again -= last;  // nothing in backward reads it
     add_scores(a.query_heads * a.head_dim, a.query_heads * a.head_dim,
@@ -175,14 +188,14 @@ struct layer_account {
 
 /// Domain: check_plan says ok, the device has a matrix rate.
 constexpr layer_work layer_work_of(const decoder& d, const decoder_plan& p, const device_value& device) {
-  extent_t layers[2][2] = {};
-  for (extent_t layer = 0; layer < d.layers; ++layer) ++layers[d.is_sparse(layer)][d.is_windowed(layer)];
+  extent_t layers[2][2] = {};  // with experts or not; of full attention or not
+  for (extent_t layer = 0; layer < d.layers; ++layer) ++layers[d.is_sparse(layer)][!d.is_full(layer)];
   layer_work all;
   for (const bool sparse : {false, true})
-    for (const bool windowed : {false, true}) {
-      if (layers[sparse][windowed] == 0) continue;
+    for (const bool other : {false, true}) {
+      if (layers[sparse][other] == 0) continue;
       detail::layer_account one(d, p, device);
-      one.add_attention(windowed);
+      one.add_attention(other && !d.has_linear, other && d.has_linear);
       if (sparse)
         one.add_experts();
       else
@@ -190,7 +203,7 @@ constexpr layer_work layer_work_of(const decoder& d, const decoder_plan& p, cons
       one.add_norms_and_sums();
       if (!p.recomputed || p.selective) one.sum.again = one.sum.shared_again = 0;
       if (p.adapter_rank > 0) one.sum.backward = one.sum.gradients = 0;  // the first layer may have less of it
-      all.add(one.sum, static_cast<double>(layers[sparse][windowed]));
+      all.add(one.sum, static_cast<double>(layers[sparse][other]));
     }
   return all;
 }

@@ -14,7 +14,14 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-enum class convention_code : unsigned char { ok, model_has_experts, model_has_latents, degree_is_unknown, too_large };
+enum class convention_code : unsigned char {
+  ok,
+  model_has_experts,
+  model_has_latents,
+  model_has_linear_attention,
+  degree_is_unknown,
+  too_large
+};
 
 struct memory_comparison {
   convention_code code = convention_code::ok;
@@ -42,6 +49,7 @@ constexpr memory_comparison compare_with_megatron_2022(const decoder& d, const d
                                                        plan_prices& prices) {
   memory_comparison c;
   if (d.has_latents) c.code = convention_code::model_has_latents;
+  if (d.has_linear) c.code = convention_code::model_has_linear_attention;
   if (d.has_experts) c.code = convention_code::model_has_experts;
   for (const plan_degree& degree : plan_degrees)
     if ((degree.of == &decoder_plan::cp || degree.of == &decoder_plan::ep) && plan.*degree.of > 1 && c.ok()) {

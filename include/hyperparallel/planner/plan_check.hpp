@@ -72,6 +72,21 @@ constexpr void demand_tensor(plan_demands& demand, const decoder& d, extent_t tp
   demand_widths(demand, d, tp, of_experts);
 }
 
+/// Heads of linear attention, whose sequences are whole, by tp and then by cp: those of keys, or in each those of values.
+constexpr void demand_states(plan_demands& demand, const decoder& d, extent_t tp, extent_t cp) {
+  extent_t keys = d.linear.key_heads, group = d.linear.value_heads / d.linear.key_heads;
+  const auto deal = [&](const char* degree, extent_t ranks) {
+    if (keys % ranks == 0)
+      keys /= ranks;
+    else if (group % ranks == 0)
+      group /= ranks;
+    else
+      demand.divides(degree, "heads of linear attention", keys, ranks);
+  };
+  deal("tp", tp);
+  deal("cp", cp);
+}
+
 /// Experts by all their ranks; their slots by tp where they lie along it, and by cp.
 constexpr void demand_experts(plan_demands& demand, const decoder& d, const decoder_plan& p) {
   if (!d.has_experts) {
@@ -126,6 +141,7 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   if (p.ep > 1 && !d.has_experts) demand.note({decoder_plan_code::model_has_no_experts, "ep", "", 0, p.ep});
   detail::demand_experts(demand, d, p);
   if (p.tp > 1) detail::demand_tensor(demand, d, p.tp, !p.experts_along_tp);
+  if (d.has_linear) detail::demand_states(demand, d, p.tp, p.cp);
   if (const extent_t layers = p.pp > 1 ? repeated_layers(d) : d.layers; p.pp > 1 && p.pp > layers)
     demand.note({decoder_plan_code::fewer_layers_than_stages, "pp", layers == d.layers ? "layers" : "repeated layers",
                  layers, p.pp});

@@ -35,6 +35,12 @@ struct product_counter {
   }
 };
 
+constexpr void count_linear_attention(product_counter& c, bool scattered) {
+  for (const char* name : {"*.linear_attention.query", "*.linear_attention.key", "*.linear_attention.value",
+                           "*.linear_attention.gate", "*.linear_attention.strength"})
+    c.product(false, name);
+  if (c.is_kept() || scattered) c.list.push(short_text("*.linear_attention.output"));
+}
 constexpr void count_attention(product_counter& c, const decoder& d, bool scattered) {
   bool output_bias = false;
   if (d.has_latents) {
@@ -49,6 +55,7 @@ constexpr void count_attention(product_counter& c, const decoder& d, bool scatte
     output_bias = a.output_bias;
     for (const char* name : {"*.attention.query", "*.attention.key", "*.attention.value"})
       c.product(a.query_key_value_bias, name);
+    if (a.output_gate) c.product(false, "*.attention.gate");
   }
   const bool counted = !output_bias && c.is_kept();
   if (counted || scattered) c.list.push(short_text("*.attention.output"));
@@ -62,6 +69,10 @@ constexpr spared_patterns selectively_kept(const decoder& d, bool scattered) {
   list.push(short_text("*.attention.attend"));
   detail::product_counter attention{list};
   detail::count_attention(attention, d, scattered);
+  if (d.has_linear) {  // which of the products behind them are kept, layers of full attention say
+    detail::product_counter linear{list};
+    detail::count_linear_attention(linear, scattered);
+  }
   bool dense = false, sparse = false;
   for (extent_t layer = 0; layer < d.layers; ++layer) (d.is_sparse(layer) ? sparse : dense) = true;
   // What the last product of a block gives, no backward operator reads: that it is kept costs nothing here.

@@ -6,7 +6,8 @@
 //   hp::serving_memory_of(a, plan, 32768).peak()
 //
 // A token leaves in the cache of each layer a key and a value of each key head that the device has, or a latent and a
-// rotary key; a layer with a window keeps the window's tokens. Layers whose cache lies in DRAM have two buffers in HBM:
+// rotary key; a layer of linear attention keeps the f32 state of each head that the device has and the last tokens of its convolutions, in
+// 16 bits, for each sequence; a layer with a window keeps the window's tokens. Layers whose cache lies in DRAM have two buffers in HBM:
 // one is read, the next layer's comes in. Activations are those of one pass in 16 bits, as an estimate: the residual
 // stream twice, and the widest of what attention and feed-forward layers pass on; and f32 logits of a token of each
 // sequence.
@@ -24,7 +25,7 @@ namespace hyperparallel { inline namespace v0_2 {
 
 /// Of one device of a stage. Elements but where it says otherwise.
 struct serving_amounts {
-  extent_t layers = 0, windowed_layers = 0, sparse_layers = 0;
+  extent_t layers = 0, windowed_layers = 0, linear_layers = 0, sparse_layers = 0;
   extent_t window = 0;             ///< tokens
   extent_t blocks = 0;             ///< parameters of the layers without routed experts, and of the last norm
   extent_t expert_parameters = 0;  ///< of one routed expert of each layer that has them
@@ -37,6 +38,8 @@ struct serving_amounts {
   extent_t cached = 0;              ///< of a token in a layer
   extent_t prefill_operations = 0;  ///< of attention, for a token, a cached one and a layer
   extent_t decode_operations = 0;   ///< the same; latents are attended to as they lie in the cache
+  extent_t state_bytes = 0;         ///< of a sequence in a layer of linear attention
+  extent_t state_operations = 0;    ///< of a token in one
   extent_t hidden = 0, vocabulary = 0;
   extent_t widest = 0;         ///< elements of a token inside a layer
   bool one_reduction = false;  ///< of a layer over tp: its branches are side by side
@@ -47,7 +50,9 @@ struct serving_amounts {
   constexpr extent_t weight_bits() const {
     return counted_sum(counted_product(experts, expert_bits), block_bits, table_bits);
   }
-  constexpr extent_t full_layers() const { return layers - windowed_layers; }
+  constexpr extent_t full_layers() const { return layers - windowed_layers - linear_layers; }
+  /// That have keys and values in a cache.
+  constexpr extent_t cached_layers() const { return layers - linear_layers; }
   /// Tokens that a layer with a window has in its cache.
   constexpr extent_t windowed(extent_t tokens) const { return smaller(tokens, window); }
 };
@@ -93,6 +98,7 @@ constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_pla
     counter.count_layer(layer);
     ++a.layers;
     a.windowed_layers += d.is_windowed(layer) ? 1 : 0;
+    a.linear_layers += d.is_linear(layer) ? 1 : 0;
     a.sparse_layers += d.is_sparse(layer) ? 1 : 0;
   }
   const bool first = stage == 0, last = stage + 1 == p.pp;
@@ -115,6 +121,13 @@ constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_pla
   a.prefill_operations = d.has_latents ? 2 * l.heads * (l.head_dim + l.rope_dim + l.value_dim) : 4 * query;
   a.decode_operations = d.has_latents ? 2 * l.heads * (2 * l.key_value_rank + l.rope_dim) : 4 * query;
   a.widest = d.has_latents ? 2 * l.heads * (l.head_dim + l.rope_dim + l.value_dim) : 2 * query + 2 * key;
+  if (a.linear_layers > 0) {
+    const linear_attention_layer& s = share.linear;
+    const extent_t keys = 2 * s.key_heads * s.key_dim, values = s.value_heads * s.value_dim;
+    a.state_bytes = 4 * values * s.key_dim + 2 * (keys + values) * (s.taps - 1);
+    a.state_operations = 8 * values * s.key_dim;
+    a.widest = larger(a.widest, 2 * (keys + 2 * values));
+  }
   if (a.sparse_layers < a.layers) a.widest = larger(a.widest, (is_gated(d.form) ? 3 : 2) * share.feed_forward.width);
   if (a.sparse_layers > 0)
     a.widest =
@@ -162,7 +175,8 @@ constexpr serving_memory serving_memory_of(const serving_amounts& a, const servi
   };
   serving_memory m;
   m.weights = bytes_of_bits(a.weight_bits(), 1);
-  m.cache = cache_of(a.full_layers() - off.full, a.windowed_layers - off.windowed, sequences);
+  m.cache = counted_sum(cache_of(a.full_layers() - off.full, a.windowed_layers - off.windowed, sequences),
+                        counted_product(a.linear_layers, a.state_bytes, sequences));
   m.offloaded = cache_of(off.full, off.windowed, sequences);
   const extent_t buffers = smaller(off.count(), 2), full_buffers = smaller(off.full, buffers);
   m.buffers = cache_of(full_buffers, buffers - full_buffers, p.sequences_at_once());

@@ -63,7 +63,8 @@ constexpr serving_estimate estimate_serving(const growing_array<serving_amounts>
     const detail::serving_pass pass(a, p, device, links);
     if (stage == 0 || m.peak() > e.memory.peak()) e.memory = m;
     e.offloaded = larger(e.offloaded, m.offloaded);
-    e.token_cache_bytes = larger(e.token_cache_bytes, counted_product(a.layers, bytes_of_bits(a.cached, p.cache_bits)));
+    e.token_cache_bytes =
+        larger(e.token_cache_bytes, counted_product(a.cached_layers(), bytes_of_bits(a.cached, p.cache_bits)));
     detail::keep_slower(e.prefill, pass.prefill(p.context));
     detail::keep_slower(e.decode, pass.decode(p.context));
   }

@@ -87,9 +87,10 @@ class serving_pass {
     serving_phase phase;
     note(phase, serving_roof::operations,
          operations(counted_sum(products(tokens), counted_product(2, tokens, a.head),
-                                counted_product(seen, a.decode_operations))));
+                                counted_product(seen, a.decode_operations), state_operations(tokens))));
     note(phase, serving_roof::hbm_bytes,
-         streamed(counted_sum(bytes_of_bits(counted_sum(streamed_bits(tokens), a.head_bits), 1), cache_bytes(seen))));
+         streamed(counted_sum(bytes_of_bits(counted_sum(streamed_bits(tokens), a.head_bits), 1), cache_bytes(seen),
+                              state_bytes(tokens))));
     note(phase, serving_roof::dram_bytes, fetched(cache_bytes(positions(off.full, off.windowed)), 0, off.count()));
     return phase;
   }
@@ -118,12 +119,14 @@ class serving_pass {
     const extent_t weights =
         counted_sum(counted_product(whole, streamed_bits(chunk)), rest > 0 ? streamed_bits(rest) : 0);
     const extent_t cache = counted_sum(over_layers(a.full_layers(), read, a.windowed_layers, read_windowed),
-                                       counted_product(a.layers, tokens));
+                                       counted_product(a.cached_layers(), tokens));
     serving_phase phase;
     note(phase, serving_roof::operations,
-         operations(counted_sum(products(tokens), 2 * a.head, counted_product(seen, a.prefill_operations))));
+         operations(counted_sum(products(tokens), 2 * a.head, counted_product(seen, a.prefill_operations),
+                                state_operations(tokens))));
     note(phase, serving_roof::hbm_bytes,
-         streamed(counted_sum(bytes_of_bits(counted_sum(weights, a.head_bits), 1), cache_bytes(cache))));
+         streamed(counted_sum(bytes_of_bits(counted_sum(weights, a.head_bits), 1), cache_bytes(cache),
+                              state_bytes(passes))));
     // Both ways at once: what chunks read, and what they leave.
     note(phase, serving_roof::dram_bytes,
          fetched(cache_bytes(over_layers(off.full, read, off.windowed, read_windowed)),
@@ -157,6 +160,13 @@ class serving_pass {
   }
   constexpr extent_t cache_bytes(extent_t positions) const {
     return counted_product(positions, bytes_of_bits(a.cached, p.cache_bits));
+  }
+  constexpr extent_t state_operations(extent_t tokens) const {
+    return counted_product(a.linear_layers, tokens, a.state_operations);
+  }
+  /// Of states that are read and written so many times.
+  constexpr extent_t state_bytes(extent_t times) const {
+    return counted_product(2, times, counted_product(a.linear_layers, a.state_bytes));
   }
   /// Operations of tokens in products with weights but the head's.
   constexpr extent_t products(extent_t tokens) const {

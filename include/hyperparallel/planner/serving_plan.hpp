@@ -65,6 +65,7 @@ constexpr decoder_plan_status check_serving(const decoder& d, const serving_plan
     demand.divides("tp", "attention heads", d.has_latents ? d.latent_attention.heads : d.attention.query_heads, p.tp);
     if (!d.has_latents && p.tp % d.attention.key_heads != 0)
       demand.divides("tp", "key and value heads", d.attention.key_heads, p.tp);
+    if (d.has_linear) detail::demand_states(demand, d, p.tp, 1);
     detail::demand_widths(demand, d, p.tp, true);
   }
   if (p.pp > d.layers) demand.note({decoder_plan_code::fewer_layers_than_stages, "pp", "layers", d.layers, p.pp});
@@ -101,6 +102,8 @@ constexpr decoder share_of(const decoder& d, const serving_plan& p) {
   share.attention.query_heads /= p.tp;
   share.attention.key_heads = larger(share.attention.key_heads / p.tp, 1);
   share.latent_attention.heads /= p.tp;
+  if (d.linear.key_heads % p.tp == 0) share.linear.key_heads /= p.tp;
+  share.linear.value_heads /= p.tp;
   share.feed_forward.width /= p.tp;
   share.experts.width /= p.tp;
   share.experts.shared_width /= p.tp;

@@ -42,7 +42,7 @@ struct layer_kinds {
 constexpr layer_kinds layers_between(const decoder& d, extent_t first, extent_t end) {
   layer_kinds s{.layers = end - first};
   for (extent_t layer = first; layer < end; ++layer) {
-    s.unwindowed += d.is_windowed(layer) ? 0 : 1;
+    s.unwindowed += d.is_full(layer) ? 1 : 0;
     s.dense += d.is_sparse(layer) ? 0 : 1;
   }
   return s;

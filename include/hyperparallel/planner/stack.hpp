@@ -60,6 +60,7 @@ inline constexpr extent_t most_walked_layers = 512;
 enum class stack_code : unsigned char {
   ok,
   has_latents,
+  has_linear_attention,
   has_experts,
   has_other_blocks,
   has_windows,
@@ -79,6 +80,7 @@ constexpr const char* name_of(stack_code c) {
   constexpr const char* names[] = {
       "nothing",
       "attention with latents",
+      "linear attention",
       "experts beside dense or shared ones, with biases, or cut by tp",
       "blocks other than RMSNorm, attention and a gated feed-forward layer with rotation, one after the other",
       "windows shorter than the sequence",
@@ -100,7 +102,7 @@ namespace detail {
 constexpr bool has_other_kernels(const decoder& d) {
   const attention_layer& a = d.attention;
   return d.branch_norms || d.side_by_side || d.logit_cap > 0.0 || d.embedding_scale != 1.0 || d.branch_scale != 1.0 ||
-         d.hidden_scale != 1.0 || a.output_bias || a.sinks || a.score_cap > 0.0 || d.feed_forward.bias;
+         d.hidden_scale != 1.0 || a.output_bias || a.output_gate || a.sinks || a.score_cap > 0.0 || d.feed_forward.bias;
 }
 /// Blocks of which it is not known what tensors they keep.
 constexpr bool has_other_tensors(const decoder& d) {
@@ -124,6 +126,7 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (!rules.walked) return stack_code::ok;
   const attention_layer& a = d.attention;
   if (d.has_latents) return stack_code::has_latents;
+  if (d.has_linear) return stack_code::has_linear_attention;
   const mixture_of_experts& e = d.experts;
   for (extent_t layer = 0; d.has_experts && layer < d.layers; ++layer)
     if (!d.is_sparse(layer) || !rules.sharded || p.tp > 1 || e.bias || e.shared_width > 0 ||

@@ -26,6 +26,11 @@ enum class weight_map : unsigned char {
   query_from_latent,
   into_latent,
   from_latent,  // of attention with latents
+  states_in,
+  states_gate,
+  states_strength,
+  states_decay,
+  states_out,  // of linear attention: queries, keys and values are one map, as checkpoints have them
   gate,
   up,
   down,  // of a layer without experts
@@ -38,8 +43,8 @@ enum class weight_map : unsigned char {
   embedding,
   head
 };
-inline constexpr int weight_map_count = 19;
-inline constexpr int layer_map_count = 17;
+inline constexpr int weight_map_count = 24;
+inline constexpr int layer_map_count = 22;
 
 /// A number format and what blocks of a map have beside their elements.
 struct weight_format {
@@ -89,7 +94,15 @@ struct weight_storage {
 template <class Visit>
 constexpr void visit_maps(const decoder& d, extent_t layer, const Visit& visit) {
   const extent_t hidden = d.hidden;
-  if (d.has_latents) {
+  if (d.is_linear(layer)) {
+    const linear_attention_layer& a = d.linear;
+    const extent_t keys = a.key_heads * a.key_dim, values = a.value_heads * a.value_dim;
+    visit(weight_map::states_in, 2 * keys + values, hidden);
+    visit(weight_map::states_gate, values, hidden);
+    visit(weight_map::states_strength, a.value_heads, hidden);
+    visit(weight_map::states_decay, a.value_heads, hidden);
+    visit(weight_map::states_out, hidden, values);
+  } else if (d.has_latents) {
     const latent_attention_layer& a = d.latent_attention;
     const extent_t query = a.heads * (a.head_dim + a.rope_dim);
     if (a.query_rank > 0) {
@@ -104,7 +117,7 @@ constexpr void visit_maps(const decoder& d, extent_t layer, const Visit& visit) 
   } else {
     const attention_layer& a = d.attention;
     const extent_t query = a.query_heads * a.head_dim, key = a.key_heads * a.head_dim;
-    visit(weight_map::query, query, hidden);
+    visit(weight_map::query, a.output_gate ? 2 * query : query, hidden);
     visit(weight_map::key, key, hidden);
     visit(weight_map::value, key, hidden);
     visit(weight_map::output, hidden, query);

@@ -39,7 +39,14 @@ constexpr void add_hybrid_sharded(strategy_value& s, const char* replicate, cons
 constexpr void add_heads(strategy_value& s, const char* axis, const char* where = "*") {
   s.add(shard_dim_if_divisible("key_heads", axis, where))
       .add(shard_dim_if_present("query_group", axis, where))
-      .add(shard_dim_if_present("heads", axis, where));
+      .add(shard_dim_if_present("heads", axis, where))
+      .add(shard_dim_if_divisible("state_heads", axis, where))
+      .add(shard_dim_if_present("state_group", axis, where));
+}
+/// Heads of linear attention, whose sequences are whole, along an axis that cuts the sequence elsewhere.
+constexpr void add_state_heads(strategy_value& s, const char* axis) {
+  s.add(shard_dim_if_divisible("state_heads", axis, "*.state.*"))
+      .add(shard_dim_if_present("state_group", axis, "*.state.*"));
 }
 
 /// 1D tensor parallel: heads, feed-forward widths and the vocabulary. Column, then row parallel, by the dims' names.
@@ -77,6 +84,7 @@ constexpr void add_summa(strategy_value& s, const char* row, const char* column)
       .add(shard_dim_if_divisible("hidden", column, "*.experts.down"))
       .add(shard_dim_if_divisible("key_heads", column))
       .add(shard_dim_if_divisible("heads", column))
+      .add(shard_dim_if_divisible("state_heads", column))
       .add(shard_dim_if_divisible("ffn", column))
       .add(shard_dim_if_divisible("shared_ffn", column))
       .add(shard_dim_if_divisible("vocab", column, "*head*"))
@@ -94,17 +102,20 @@ constexpr void add_expert_slots(strategy_value& s, const char* axis) {
 /// Context parallel by all-to-all (Ulysses): the sequence everywhere, heads inside attention.
 constexpr void add_ulysses(strategy_value& s, const char* axis) {
   add_heads(s, axis, "*.attend");
+  add_state_heads(s, axis);
   s.add(shard_dim("seq", axis));
   add_expert_slots(s, axis);
 }
 /// Context parallel with gathered keys and values.
 constexpr void add_gathered_context(strategy_value& s, const char* axis) {
+  add_state_heads(s, axis);
   s.add(shard_dim("seq", axis));
   add_expert_slots(s, axis);
 }
 
 /// Context parallel by rotating blocks of keys and values.
 constexpr void add_ring(strategy_value& s, const char* axis) {
+  add_state_heads(s, axis);
   s.add(shard_dim("seq", axis));
   add_expert_slots(s, axis);
   s.ring_axis = short_text(axis);

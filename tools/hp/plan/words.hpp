@@ -86,6 +86,8 @@ inline std::string undefined_text(const hp::memory_comparison& c) {
       return "is not defined for models with experts";
     case hp::convention_code::model_has_latents:
       return "is not defined for attention with latents";
+    case hp::convention_code::model_has_linear_attention:
+      return "is not defined for linear attention";
     case hp::convention_code::degree_is_unknown:
       return std::string("has no ") + c.degree;
     case hp::convention_code::too_large:

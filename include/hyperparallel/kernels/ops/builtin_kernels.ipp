@@ -12,11 +12,13 @@
 #include <hyperparallel/kernels/ops/indexing.hpp>
 #include <hyperparallel/kernels/ops/latent_attention.hpp>
 #include <hyperparallel/kernels/ops/layer_norm.hpp>
+#include <hyperparallel/kernels/ops/linear_attention.hpp>
 #include <hyperparallel/kernels/ops/loss.hpp>
 #include <hyperparallel/kernels/ops/movement.hpp>
 #include <hyperparallel/kernels/ops/normalization.hpp>
 #include <hyperparallel/kernels/ops/optimizer.hpp>
 #include <hyperparallel/kernels/ops/routing.hpp>
+#include <hyperparallel/kernels/ops/short_convolution.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

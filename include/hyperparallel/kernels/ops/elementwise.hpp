@@ -117,6 +117,8 @@ functions::silu function_of(ops::silu);
 functions::silu_gradient function_of(ops::silu_gradient);
 functions::sigmoid function_of(ops::sigmoid);
 functions::sigmoid_gradient function_of(ops::sigmoid_gradient);
+functions::softplus function_of(ops::softplus);
+functions::softplus_gradient function_of(ops::softplus_gradient);
 functions::gelu function_of(ops::gelu);
 functions::gelu_gradient function_of(ops::gelu_gradient);
 functions::gelu_tanh function_of(ops::gelu_tanh);

@@ -37,6 +37,21 @@ struct silu {
 };
 
 /// dy, x -> dx.
+struct softplus_gradient {
+  static constexpr const char *name = "softplus_gradient", *text = "*,*->*";
+  static constexpr int flops_per_point = 5;
+};
+/// log(1 + e^x).
+struct softplus {
+  static constexpr const char *name = "softplus", *text = "*->*";
+  static constexpr int flops_per_point = 9;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<softplus_gradient>("g0,x0>0");
+  }
+};
+
+/// dy, x -> dx.
 struct gelu_gradient {
   static constexpr const char *name = "gelu_gradient", *text = "*,*->*";
   static constexpr int flops_per_point = 14;

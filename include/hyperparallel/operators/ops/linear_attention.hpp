@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Linear attention with a state that decays: gated delta rule and state space duality. A head has a state S (key width × value
+// width), 0 before the first token; of each token
+//
+//   S ← exp(−decay) · S        u = strength · (v − Sᵀk), or without the delta rule strength · v
+//   S ← S + k uᵀ               o = scale · Sᵀq
+//
+// integer[0] = 1: the delta rule; real[0] = scale; real[1]: unless 0, queries and keys are divided by the root of their sum of squares
+// and it. Decays are at least 0. Heads of values share queries and keys in groups. The sequence is whole, batch and heads may be sharded.
+//
+// FLOPs: of each element of the state and token a product for the decay, two for the sum and two for the output, with the delta rule two
+// more for what the state has of the key, and one for the sum with it; gradients compute states again, and are twice a forward.
+// Sources: Yang et al., "Gated Delta Networks", 2412.06464; Dao & Gu, "Transformers are SSMs", 2405.21060 (queries are C, keys B, values x,
+// strengths steps).
+
+#include <hyperparallel/operators/operator_value.hpp>
+
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
+
+/// Operations of a token on an element of the state.
+constexpr extent_t flops_of_state(const local_work& w) { return w.attribute[0] != 0 ? 8 : 5; }
+
+/// do, q, k, v, decay, strength -> dq, dk, dv, d decay, d strength.
+struct linear_attention_gradient {
+  static constexpr const char *name = "linear_attention_gradient",
+                              *text = "bSmgE,bSmD,bSmD,bSmgE,bSmg,bSmg->bSmD,bSmD,bSmgE,bSmg,bSmg";
+  static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr int flops_per_point = 24;
+  static constexpr extent_t flops(const local_work& w) { return 3 * flops_of_state(w) * w.points; }
+};
+
+/// q, k, v, decay, strength -> o.
+struct linear_attention {
+  static constexpr const char *name = "linear_attention", *text = "bSmD,bSmD,bSmgE,bSmg,bSmg->bSmgE";
+  static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr int flops_per_point = 8;
+  static constexpr extent_t flops(const local_work& w) { return flops_of_state(w) * w.points; }
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<linear_attention_gradient>("g0,x0,x1,x2,x3,x4>01234");
+  }
+};
+
+}}}  // namespace hyperparallel::v0_2::ops
