@@ -248,7 +248,29 @@ constexpr decoder small_qwen3_5() {
   d.full_every = 2;
   return d;
 }
+/// Layers of one branch each: Mamba-2, experts in latents, attention, squared ReLU.
+constexpr decoder small_nemotron_h() {
+  decoder d = small_family();
+  d.attention.rope_base = 0.0;
+  d.form = feed_forward_form::squared_relu;
+  d.linear = {.key_heads = 4, .value_heads = 8, .key_dim = 4, .value_dim = 6, .form = linear_form::state_space};
+  d.has_linear = true;
+  d.experts = {.experts = 8,
+               .top_k = 2,
+               .width = 8,
+               .shared_width = 16,
+               .latent = 8,
+               .gated = false,
+               .scores = expert_scores::sigmoid,
+               .capacity_factor = 8.0};
+  d.has_experts = true;
+  for (const layer_branch b : {layer_branch::linear_attention, layer_branch::experts, layer_branch::linear_attention,
+                               layer_branch::experts, layer_branch::attention, layer_branch::feed_forward})
+    d.branches.push(b);
+  d.layers = d.branches.size;
+  return d;
+}
 inline constexpr decoder small_families[] = {small_minicpm(), small_gpt2(),    small_gpt_neox(), small_gemma2(),
-                                             small_gemma3(),  small_gpt_oss(), small_qwen3_5()};
+                                             small_gemma3(),  small_gpt_oss(), small_qwen3_5(),  small_nemotron_h()};
 
 }  // namespace hyperparallel::test

@@ -100,8 +100,26 @@ inline hp::decoder linear() {
   return d;
 }
 
+/// Nemotron-H's: layers of one branch each, Mamba-2, attention, feed-forward layers of squared ReLU and experts in latents.
+inline hp::decoder one_branch() {
+  using enum hp::layer_branch;
+  hp::decoder d = dense();
+  d.attention.rope_base = 0.0;
+  d.form = hp::feed_forward_form::squared_relu;
+  d.linear = {.key_heads = 2, .value_heads = 4, .key_dim = 4, .value_dim = 6, .form = hp::linear_form::state_space};
+  d.has_linear = true;
+  d.experts = {.experts = 6, .top_k = 2, .width = 12, .shared_width = 20, .latent = 8, .gated = false};
+  d.has_experts = true;
+  for (const hp::layer_branch b :
+       {linear_attention, feed_forward, linear_attention, feed_forward, attention, experts, linear_attention, experts})
+    d.branches.push(b);
+  d.layers = d.branches.size;
+  return d;
+}
+
 inline std::vector<hp::decoder> all() {
-  return {dense(), grouped(), with_experts(), latent(), biased(), side_by_side(), capped(), with_sinks(), linear()};
+  return {dense(),        grouped(), with_experts(), latent(), biased(),
+          side_by_side(), capped(),  with_sinks(),   linear(), one_branch()};
 }
 
 /// Large enough for bounds to bind.

@@ -134,7 +134,7 @@ struct sparse_decoder {
 constexpr hp::decoder minicpm = hp::test::small_minicpm(), gpt2 = hp::test::small_gpt2(),
                       gpt_neox = hp::test::small_gpt_neox(), gemma2 = hp::test::small_gemma2(),
                       gemma3 = hp::test::small_gemma3(), gpt_oss = hp::test::small_gpt_oss(),
-                      qwen3_5 = hp::test::small_qwen3_5();
+                      qwen3_5 = hp::test::small_qwen3_5(), nemotron_h = hp::test::small_nemotron_h();
 
 /// A decoder of a family as a model.
 template <const hp::decoder& Decoder>
@@ -264,6 +264,13 @@ TEST(ModelFamilies, DecodersWithSinksAndBiasesOfExperts) {
 TEST(ModelFamilies, DecodersWithLinearAttention) {
   expect_one_device(step_of<decoder_model<qwen3_5>>(), 4, dense);
   expect_one_device(step_of<decoder_model<qwen3_5>>(2), 4, dense);
+}
+
+TEST(ModelFamilies, DecodersOfOneBranchALayer) {
+  std::set<std::string> expected = dense;
+  expected.insert({"ep", "tp-ep", "ep-tp", "dp-ep", "dp-tp-ep-cp"});
+  expect_one_device(step_of<decoder_model<nemotron_h>>(), 4, expected);
+  expect_one_device(step_of<decoder_model<nemotron_h>>(2), 4, expected);
 }
 
 /// Strategies of one's own for what has no named one: tensor parallel by dims.

@@ -22,7 +22,8 @@
 //   llama4_text                 no biases                          interleave_moe_layer_step; one shared expert; no bias of routers
 //   mimo                        q, k and v have biases             no biases; modules of prediction
 //   minimax_m2                  norms over all query, key heads    every layer num_local_experts
-//   qwen3_next, qwen3_5_…       hybrid_families.hpp
+//   qwen3_next, qwen3_5_…,
+//   nemotron_h                  hybrid_families.hpp
 //
 // Law: a field is optional only where the family's published code has one value for files without it that other sizes do
 // not change. Source: the configuration and modelling files of each family in huggingface/transformers, and the files
@@ -363,6 +364,7 @@ inline constexpr model_family model_families[] = {
     {"glm_moe_dsa", "GlmMoeDsaForCausalLM", detail::read_glm_moe_dsa},
     {"gpt_oss", "GptOssForCausalLM", detail::read_gpt_oss},
     {"mimo", "MiMoForCausalLM", detail::read_mimo},
+    {"nemotron_h", "NemotronHForCausalLM", detail::read_nemotron_h},
     {"minimax_m2", "MiniMaxM2ForCausalLM", detail::read_minimax_m2},
     // The text models inside those that also see; their files name the whole model's class.
     {"llama4_text", "Llama4ForConditionalGeneration", detail::read_llama4_text},

@@ -89,6 +89,21 @@ struct softplus_gradient {
     return d * sigmoid::of(x);
   }
 };
+/// max(x, 0)².
+struct squared_relu {
+  template <std::floating_point T>
+  static T of(T x) {
+    HYPERPARALLEL_EXACT_BODY
+    return x > T(0) ? x * x : T(0);
+  }
+};
+struct squared_relu_gradient {
+  template <std::floating_point T>
+  static T of(T d, T x) {
+    HYPERPARALLEL_EXACT_BODY
+    return x > T(0) ? d * (T(2) * x) : T(0);
+  }
+};
 /// silu(gate) · up.
 struct swiglu {
   template <std::floating_point T>

@@ -14,7 +14,7 @@
 // qwen3_moe, deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2, glm4_moe, glm_moe_dsa, gpt_oss, llama4_text, mimo and minimax_m2
 // are values of this type; io/model_config.hpp reads them from their config.json. Equal layers behind each other are one repeated segment: "layers", in a decoder with experts
 // "dense_layers" where they have none; of several segments of one name the second is "layers_1". So are equal groups of
-// layers where windows, or linear attention, are in turn with full attention. Modules of multi-token prediction and indexers of sparse attention are counted
+// layers where windows, or linear attention, are in turn with full attention, and of layers of one branch each. Modules of multi-token prediction and indexers of sparse attention are counted
 // and not built: the graph attends to all keys. A norm over all heads of a projection is built head by head.
 
 #include <hyperparallel/layers/embedding.hpp>
@@ -60,8 +60,12 @@ struct attention_indexer {
 };
 
 /// The activation of layers without experts: of a gate and a width, or of a width alone.
-enum class feed_forward_form : unsigned char { swiglu, geglu, gelu, gelu_tanh };
+enum class feed_forward_form : unsigned char { swiglu, geglu, gelu, gelu_tanh, squared_relu };
 constexpr bool is_gated(feed_forward_form f) { return f == feed_forward_form::swiglu || f == feed_forward_form::geglu; }
+
+/// What a layer of one branch is, in a decoder whose layers have one each (Nemotron-H). Experts are a feed-forward layer.
+enum class layer_branch : unsigned char { attention, linear_attention, feed_forward, experts };
+using layer_branches = static_vector<layer_branch, 256>;
 
 /// Invariants: sizes are positive, key heads divide query heads, top_k ≤ experts.
 struct decoder {
@@ -83,31 +87,51 @@ struct decoder {
   mixture_of_experts experts{};  ///< of the layers `sparse`
   bool has_experts = false;
   expert_layers sparse{};
-  norm_form norm = norm_form::rms;    ///< of blocks and head
-  bool branch_norms = false;          ///< what a branch gives is normed before it is added
-  bool side_by_side = false;          ///< attention and feed-forward both read the block's input, each through its norm
-  extent_t positions = 0;             ///< rows of a table of learned positions; 0: there is none
-  bool tied = false;                  ///< the head reads the table of the embedding
-  double epsilon = 1e-6;              ///< of the norms of blocks and head
-  double embedding_scale = 1.0;       ///< of what the embedding gives
-  double branch_scale = 1.0;          ///< of what attention and feed-forward layers add to the residual stream
-  double hidden_scale = 1.0;          ///< of what the logits are made of
-  double logit_cap = 0.0;             ///< bounds logits by a tanh; 0: none
-  extent_t prediction_modules = 0;    ///< of multi-token prediction, behind the layers
+  layer_branches branches{};        ///< of each layer its one; empty: layers have attention, then a feed-forward layer
+  norm_form norm = norm_form::rms;  ///< of blocks and head
+  bool branch_norms = false;        ///< what a branch gives is normed before it is added
+  bool side_by_side = false;        ///< attention and feed-forward both read the block's input, each through its norm
+  extent_t positions = 0;           ///< rows of a table of learned positions; 0: there is none
+  bool tied = false;                ///< the head reads the table of the embedding
+  double epsilon = 1e-6;            ///< of the norms of blocks and head
+  double embedding_scale = 1.0;     ///< of what the embedding gives
+  double branch_scale = 1.0;        ///< of what attention and feed-forward layers add to the residual stream
+  double hidden_scale = 1.0;        ///< of what the logits are made of
+  double logit_cap = 0.0;           ///< bounds logits by a tanh; 0: none
+  extent_t prediction_modules = 0;  ///< of multi-token prediction, behind the layers
   bool prediction_has_tables = true;  ///< each module has copies of embedding and head
 
   /// Whether layer `layer` has experts; modules of multi-token prediction are numbered behind the layers.
-  constexpr bool is_sparse(extent_t layer) const { return has_experts && sparse.has(layer); }
+  constexpr bool is_sparse(extent_t layer) const {
+    return has_experts && (has_one_branch(layer) ? branch_is(layer, layer_branch::experts) : sparse.has(layer));
+  }
+  /// Whether it has a feed-forward layer without experts.
+  constexpr bool is_dense(extent_t layer) const {
+    return has_one_branch(layer) ? branch_is(layer, layer_branch::feed_forward) : !is_sparse(layer);
+  }
+  /// Of a decoder whose layers have one branch each; modules of prediction have both.
+  constexpr bool has_one_branch(extent_t layer) const { return layer < branches.size; }
   constexpr bool is_windowed(extent_t layer) const {
     return !has_latents && !has_linear && attention.window > 0 && layer >= first_windowed &&
            (full_every == 0 || (layer + 1) % full_every != 0);
   }
 
   constexpr bool is_linear(extent_t layer) const {
+    if (has_one_branch(layer)) return branch_is(layer, layer_branch::linear_attention);
     return has_linear && layer < layers && layer >= first_windowed &&
            (full_every == 0 || (layer + 1) % full_every != 0);
   }
-  constexpr bool is_full(extent_t layer) const { return !is_windowed(layer) && !is_linear(layer); }
+  /// Whether it attends to all tokens.
+  constexpr bool is_full(extent_t layer) const {
+    if (has_one_branch(layer)) return branch_is(layer, layer_branch::attention);
+    return !is_windowed(layer) && !is_linear(layer);
+  }
+  constexpr bool has_attention(extent_t layer) const {
+    return is_full(layer) || is_windowed(layer) || is_linear(layer);
+  }
+
+  /// Attention and feed-forward layers of all layers.
+  constexpr extent_t branch_count() const { return branches.empty() ? 2 * layers : layers; }
 
   /// Equal layers behind each other, or equal groups of layers: one segment of the graph.
   struct layer_run {
@@ -121,8 +145,10 @@ struct decoder {
   template <class Visit>
   constexpr void visit_runs(const Visit& visit) const {
     const auto alike = [&](extent_t a, extent_t b) {
-      return is_sparse(a) == is_sparse(b) && is_windowed(a) == is_windowed(b) && is_linear(a) == is_linear(b);
+      return is_sparse(a) == is_sparse(b) && is_dense(a) == is_dense(b) && is_windowed(a) == is_windowed(b) &&
+             is_linear(a) == is_linear(b);
     };
+    if (!branches.empty()) return visit_branch_runs(visit);
     extent_t begin = 0;
     if (full_every > 1 && layers / full_every > 1) {
       extent_t end = full_every;
@@ -148,7 +174,7 @@ struct decoder {
     if (positions > 0) x = position_embedding{.rows = positions}(m, x);
     int dense_runs = 0, other_runs = 0;
     visit_runs([&](const layer_run& run) {
-      const bool named_dense = has_experts && !is_sparse(run.first);
+      const bool named_dense = has_experts && branches.empty() && !is_sparse(run.first);
       const run_name name(named_dense ? "dense_layers" : "layers", named_dense ? dense_runs++ : other_runs++);
       x = m.repeat(name.text, run.repeats, x, [&](model_builder& b, int y) { return blocks(b, y, run); });
     });
@@ -161,6 +187,25 @@ struct decoder {
   }
 
  private:
+  constexpr bool branch_is(extent_t layer, layer_branch b) const { return branches[static_cast<int>(layer)] == b; }
+
+  /// Groups of up to 16 layers that repeat: from each layer on those that cover the most, of several the shortest group.
+  template <class Visit>
+  constexpr void visit_branch_runs(const Visit& visit) const {
+    constexpr extent_t longest_group = 16;
+    for (extent_t begin = 0; begin < layers;) {
+      layer_run best{begin, 1, 1};
+      for (extent_t group = 1; group <= longest_group && begin + 2 * group <= layers; ++group) {
+        extent_t end = begin + group;
+        while (end < layers && branches[static_cast<int>(end)] == branches[static_cast<int>(end - group)]) ++end;
+        const layer_run r{begin, group, (end - begin) / group};
+        if (r.repeats > 1 && r.group * r.repeats > best.group * best.repeats) best = r;
+      }
+      visit(best);
+      begin += best.group * best.repeats;
+    }
+  }
+
   /// The name of run number `run`, "layers" or "layers_1".
   struct run_name {
     char text[32] = {};
@@ -188,19 +233,25 @@ struct decoder {
         return feed_through<gelu_layer>(m, x);
       case feed_forward_form::gelu_tanh:
         return feed_through<gelu_tanh_layer>(m, x);
+      case feed_forward_form::squared_relu:
+        return feed_through<squared_relu_layer>(m, x);
       case feed_forward_form::swiglu:
         break;
     }
     return feed_forward(m, x);
   }
 
-  /// One repetition of a run. The layers of a group are "windowed" or "linear", "windowed_1", …, and "full".
+  static constexpr const char* group_names[4] = {"full", "windowed", "linear", "feed"};
+  constexpr int kind_in_group(extent_t layer) const {
+    return is_full(layer) ? 0 : is_windowed(layer) ? 1 : is_linear(layer) ? 2 : 3;
+  }
+  /// One repetition of a run. The layers of a group are "windowed" or "linear", "windowed_1", …, "full", and of one branch "feed".
   constexpr int blocks(model_builder& m, int x, const layer_run& run) const {
     if (run.group == 1) return block(m, x, run.first);
-    int others = 0;
+    int count[4] = {};
     for (extent_t layer = run.first; layer < run.first + run.group; ++layer) {
-      const bool full = is_full(layer);
-      const run_name name(full ? "full" : is_linear(layer) ? "linear" : "windowed", full ? 0 : others++);
+      const int kind = kind_in_group(layer);
+      const run_name name(group_names[kind], count[kind]++);
       x = m.scope(name.text, [&] { return block(m, x, layer); });
     }
     return x;
@@ -220,6 +271,11 @@ struct decoder {
       y = is_sparse(layer) ? experts(m, y) : feed_dense(m, y);
       return scaled(m, "feed_forward_scaled", branch_norms ? normed("feed_forward_branch_norm", y) : y, branch_scale);
     };
+    if (has_one_branch(layer)) {
+      const bool attends = has_attention(layer);
+      const int branch = attends ? attended(normed("attention_norm", x)) : fed(normed("feed_forward_norm", x));
+      return m.sum(attends ? "attention_residual" : "feed_forward_residual", x, branch);
+    }
     const int attention_branch = attended(normed("attention_norm", x));
     if (side_by_side) {
       const int other_branch = fed(normed("feed_forward_norm", x));

@@ -21,7 +21,7 @@ struct decoder_parameters {
   Number attention = 0;       ///< projections and their biases, sinks
   Number feed_forward = 0;    ///< of layers without experts
   Number experts = 0;         ///< routed ones
-  Number shared_experts = 0;  ///< with their gates
+  Number shared_experts = 0;  ///< with their gates, and with products into latents of routed ones and out of them
   Number router = 0;
   Number indexers = 0;    ///< of sparse attention, with their norms
   Number norms = 0;       ///< of blocks, queries, keys, latents and head
@@ -68,13 +68,15 @@ struct decoder_counter {
     if (a.bias) sum.attention += rank + cached + hidden;
     sum.norms += rank + latent;
   }
-  /// Projections, taps, a decay and its bias of each head, a norm.
+  /// Projections, taps, a decay and its bias of each head, a norm; of Mamba-2 biases of the convolutions and skips, too.
   constexpr void count_linear() {
     const linear_attention_layer& a = d.linear;
     const Number hidden = as(d.hidden), keys = 2 * as(a.key_heads) * as(a.key_dim), heads = as(a.value_heads),
                  values = heads * as(a.value_dim);
-    sum.attention += hidden * (keys + 3 * values + 2 * heads) + (keys + values) * as(a.taps) + 2 * heads;
-    sum.norms += as(a.value_dim);
+    sum.attention +=
+        hidden * (keys + 3 * values + (a.is_delta() ? 2 : 1) * heads) + (keys + values) * as(a.taps) + 2 * heads;
+    if (!a.is_delta()) sum.attention += keys + values + heads;
+    sum.norms += a.is_delta() ? as(a.value_dim) : values;
   }
   /// Queries of the latent, one key with a layer norm, a weight of each head.
   constexpr void count_indexer() {
@@ -84,17 +86,20 @@ struct decoder_counter {
     sum.indexers +=
         source * as(i.heads) * as(i.head_dim) + hidden * as(i.head_dim) + 2 * as(i.head_dim) + hidden * as(i.heads);
   }
-  constexpr void count_feed_forward(bool with_experts) {
+  constexpr void count_feed_forward(extent_t layer) {
     const Number hidden = as(d.hidden);
-    if (!with_experts) {
+    if (d.is_dense(layer)) {
       const Number width = as(d.feed_forward.width), inputs = is_gated(d.form) ? 2 : 1;
       sum.feed_forward += (inputs + 1) * hidden * width + (d.feed_forward.bias ? inputs * width + hidden : Number{0});
       return;
     }
+    if (!d.is_sparse(layer)) return;
     const mixture_of_experts& e = d.experts;
+    const Number products = e.gated ? 3 : 2;
     const Number biases = e.bias ? 2 * as(e.width) + hidden : Number{0};
-    sum.experts += as(counted_experts) * (3 * hidden * as(e.width) + biases);
-    sum.shared_experts += 3 * hidden * as(e.shared_width) + (e.shared_gate && e.shared_width > 0 ? hidden : Number{0});
+    sum.experts += as(counted_experts) * (products * as(e.row_width(d.hidden)) * as(e.width) + biases);
+    sum.shared_experts += products * hidden * as(e.shared_width) + 2 * hidden * as(e.latent) +
+                          (e.shared_gate && e.shared_width > 0 ? hidden : Number{0});
     const bool biased = e.bias || (e.scores == expert_scores::sigmoid && e.balanced_by_bias);
     sum.router += hidden * as(e.experts) + (biased ? as(e.experts) : Number{0});
   }
@@ -102,13 +107,13 @@ struct decoder_counter {
   constexpr void count_layer(extent_t layer) {
     if (d.is_linear(layer))
       count_linear();
-    else if (d.has_latents)
+    else if (d.has_attention(layer) && d.has_latents)
       count_latent();
-    else
+    else if (d.has_attention(layer))
       count_grouped();
     if (d.indexer.is_own(layer)) count_indexer();
-    count_feed_forward(d.is_sparse(layer));
-    sum.norms += (d.branch_norms ? 4 : 2) * as(parameters_of(d.norm, d.hidden));
+    count_feed_forward(layer);
+    sum.norms += (d.branch_norms ? 2 : 1) * (d.has_one_branch(layer) ? 1 : 2) * as(parameters_of(d.norm, d.hidden));
   }
 };
 
@@ -158,7 +163,7 @@ constexpr extent_t cached_elements_per_token(const decoder& d) {
                                       : 2 * d.attention.key_heads * d.attention.head_dim;
   extent_t all = 0;
   for (extent_t layer = 0; layer < d.layers; ++layer)
-    all += (d.is_linear(layer) ? 0 : each) + (d.indexer.is_own(layer) ? d.indexer.head_dim : 0);
+    all += (d.is_full(layer) || d.is_windowed(layer) ? each : 0) + (d.indexer.is_own(layer) ? d.indexer.head_dim : 0);
   return all;
 }
 
@@ -166,10 +171,9 @@ constexpr extent_t cached_elements_per_token(const decoder& d) {
 /// taps of its convolutions still reach. O(layers).
 constexpr extent_t state_elements_per_sequence(const decoder& d) {
   const linear_attention_layer& a = d.linear;
-  const extent_t convolved = 2 * a.key_heads * a.key_dim + a.value_heads * a.value_dim;
   extent_t all = 0;
   for (extent_t layer = 0; layer < d.layers; ++layer)
-    if (d.is_linear(layer)) all += a.value_heads * a.key_dim * a.value_dim + convolved * (a.taps - 1);
+    if (d.is_linear(layer)) all += a.values() * a.key_dim + (2 * a.keys() + a.values()) * (a.taps - 1);
   return all;
 }
 

@@ -55,6 +55,8 @@ struct plain_layer {
   }
 };
 
+/// max(up · x, 0)².
+using squared_relu_layer = plain_layer<ops::squared_relu>;
 using gelu_layer = plain_layer<ops::gelu>;
 using gelu_tanh_layer = plain_layer<ops::gelu_tanh>;
 

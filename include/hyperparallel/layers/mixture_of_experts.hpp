@@ -44,6 +44,8 @@ struct mixture_of_experts {
   extent_t top_k = 1;
   extent_t width = 1;         ///< of one expert
   extent_t shared_width = 0;  ///< of all shared experts together
+  extent_t latent = 0;        ///< routed experts read and give vectors of this width (Nemotron 3); 0: hidden ones
+  bool gated = true;          ///< by SiLU; else experts are max(up · x, 0)² behind one product
   bool shared_gate = false;   ///< weighs what the shared experts give, by token (Qwen2-MoE)
   expert_scores scores = expert_scores::softmax;
   bool balanced_by_bias = true;   ///< a sigmoid router has the bias that balances the load
@@ -56,6 +58,9 @@ struct mixture_of_experts {
   double capacity_factor = 1.0;
   double balance_scale = 0.0;
 
+  /// Of what routed experts read, in a model of this hidden width.
+  constexpr extent_t row_width(extent_t hidden) const { return latent > 0 ? latent : hidden; }
+
   constexpr int operator()(model_builder& m, int x) const {
     const token_dims d = token_dims_of(m, name, x);
     if (!d.valid) return -1;
@@ -66,9 +71,16 @@ struct mixture_of_experts {
     return m.scope(name, [&] {
       const int expert = m.dim("experts", experts);
       const choice chosen = route(m, x, expert);
-      int y = through_experts(m, x, d, expert, chosen);
+      int y = x, row = d.hidden;
+      if (latent > 0) {
+        row = m.dim("expert_latent", latent);
+        y = linear_layer{"latent_down", {row}}(m, x);
+      }
+      y = through_experts(m, y, d, row, expert, chosen);
+      if (latent > 0) y = linear_layer{"latent_up", {d.hidden}}(m, y);
       if (shared_width > 0) {
-        int shared = swiglu_layer{"shared", shared_width, "shared_ffn"}(m, x);
+        int shared = gated ? swiglu_layer{"shared", shared_width, "shared_ffn"}(m, x)
+                           : squared_relu_layer{"shared", shared_width, "shared_ffn"}(m, x);
         if (shared_gate) {
           const int score = m.apply<ops::sigmoid>("shared_score", {linear_layer{"shared_gate"}(m, x)});
           shared = m.contract("shared_gated", "*h,*->*h", shared, score);
@@ -124,7 +136,8 @@ struct mixture_of_experts {
     m.auxiliary_loss(m.apply<ops::scale>("balance_loss", {product}, {.real = {scale}}));
   }
 
-  constexpr int through_experts(model_builder& m, int x, const token_dims& d, int expert, const choice& chosen) const {
+  constexpr int through_experts(model_builder& m, int x, const token_dims& d, int row, int expert,
+                                const choice& chosen) const {
     const bool joint = slots == expert_slots::joint;
     const extent_t tokens = m.extent_of(d.sequence) * (joint ? m.extent_of(d.batch) : 1);
     const extent_t room =
@@ -137,20 +150,21 @@ struct mixture_of_experts {
       const auto weight = [&](const char* part, const number_list& dims) {
         return m.scope(part, [&] { return m.parameter("weight", dims); });
       };
-      const int gate_weight = weight("gate", {expert, d.hidden, wide});
-      const int up_weight = weight("up", {expert, d.hidden, wide});
-      const int down_weight = weight("down", {expert, wide, d.hidden});
+      const int gate_weight = gated ? weight("gate", {expert, row, wide}) : -1;
+      const int up_weight = weight("up", {expert, row, wide});
+      const int down_weight = weight("down", {expert, wide, row});
       const auto product = [&](const char* part, const char* text, int of, int weight_of_part) {
         const int y = m.contract(part, text, of, weight_of_part);
         if (!bias || y < 0) return y;
         const int rank = m.graph.tensor[y].shape.rank;  // of (…, experts, capacity, width)
         return with_bias(m, part, y, 1u << (rank - 3) | 1u << (rank - 1));
       };
-      const int gate = product("gate", "*ech,ehf->*ecf", rows, gate_weight);
+      const int gate = gated ? product("gate", "*ech,ehf->*ecf", rows, gate_weight) : -1;
       const int up = product("up", "*ech,ehf->*ecf", rows, up_weight);
-      const int activation = gate_limit > 0.0 ? m.apply<ops::clamped_swiglu>("activation", {gate, up},
-                                                                             {.real = {gate_limit, gate_steepness}})
-                                              : m.apply<ops::swiglu>("activation", {gate, up});
+      const int activation = !gated             ? m.apply<ops::squared_relu>("activation", {up})
+                             : gate_limit > 0.0 ? m.apply<ops::clamped_swiglu>("activation", {gate, up},
+                                                                               {.real = {gate_limit, gate_steepness}})
+                                                : m.apply<ops::swiglu>("activation", {gate, up});
       return product("down", "*ecf,efh->*ech", activation, down_weight);
     });
     return m.apply<ops::combine>("combine", {results, chosen.index, chosen.weight},

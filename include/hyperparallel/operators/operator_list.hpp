@@ -80,7 +80,8 @@ using builtin_operators = boost::mp11::mp_list<
     ops::clamped_swiglu_gradient, ops::attention_with_sinks, ops::attention_sink_gradient,
     // Linear attention.
     ops::softplus, ops::softplus_gradient, ops::short_convolution, ops::short_convolution_gradient,
-    ops::linear_attention, ops::linear_attention_gradient>;
+    ops::linear_attention, ops::linear_attention_gradient, ops::biased_short_convolution,
+    ops::biased_short_convolution_gradient, ops::squared_relu, ops::squared_relu_gradient>;
 inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
 
 namespace detail {

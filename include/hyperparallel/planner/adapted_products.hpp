@@ -30,8 +30,14 @@ constexpr adapted_patterns adapted_of(const decoder& d, adapted_products which) 
     return list;
   }
   bool dense = false, sparse = false;
-  for (extent_t layer = 0; layer < d.layers; ++layer) (d.is_sparse(layer) ? sparse : dense) = true;
-  list.push(short_text("*.attention.*"));
+  for (extent_t layer = 0; layer < d.layers; ++layer) {
+    dense = dense || d.is_dense(layer);
+    sparse = sparse || d.is_sparse(layer);
+  }
+  bool attends = false;
+  for (extent_t layer = 0; layer < d.layers; ++layer)
+    attends = attends || (d.has_attention(layer) && !d.is_linear(layer));
+  if (attends) list.push(short_text("*.attention.*"));
   if (d.has_linear) list.push(short_text("*.linear_attention.*"));
   if (dense) list.push(short_text("*.feed_forward.*"));
   if (sparse && d.experts.shared_width > 0) list.push(short_text("*.moe.shared.*"));

@@ -132,12 +132,13 @@ struct layer_account {
   /// Projections and the states; convolutions, gates and norms are left out.
   constexpr void add_linear_attention() {
     const linear_attention_layer& a = d.linear;
-    const extent_t keys = a.key_heads * a.key_dim, values = a.value_heads * a.value_dim;
-    for (const extent_t width : {keys, keys, values, values, a.value_heads, a.value_heads})
+    for (const extent_t width : {a.keys(), a.keys(), a.values(), a.values(), a.value_heads})
       product(tokens, hidden, cut(width));
-    const double last = product(tokens, cut(values), hidden);
-    if (d.side_by_side) sum.again -= last;
-    const double one = 8 * static_cast<double>(values * a.key_dim) * tokens / p.tp * at.operation + at.task;
+    if (a.is_delta()) product(tokens, hidden, cut(a.value_heads));
+    const double last = product(tokens, cut(a.values()), hidden);
+    if (d.side_by_side || d.branch_count() == d.layers) sum.again -= last;
+    const double one =
+        (a.is_delta() ? 8 : 5) * static_cast<double>(a.values() * a.key_dim) * tokens / p.tp * at.operation + at.task;
     add(one, one, 3 * one, 3 * one);
   }
   constexpr void add_attention(bool windowed, bool is_linear) {
@@ -148,7 +149,7 @@ struct layer_account {
     for (int k = 0; k < 2; ++k) product(tokens, hidden, cut(a.key_heads * a.head_dim));
     if (a.output_gate) product(tokens, hidden, cut(a.query_heads * a.head_dim));
     const double last = product(tokens, cut(a.query_heads * a.head_dim), hidden);
-    if (d.side_by_side) sum.again -= last;  // nothing in backward reads it
+    if (d.side_by_side || d.branch_count() == d.layers) sum.again -= last;  // nothing in backward reads it
     add_scores(a.query_heads * a.head_dim, a.query_heads * a.head_dim,
                windowed ? smaller(a.window, p.sequence) : p.sequence);
   }
@@ -163,24 +164,31 @@ struct layer_account {
     const double slots = expert_slots_of(d, p),
                  tables = static_cast<double>(e.experts) / static_cast<double>(expert_ranks_of(p));
     const double width = static_cast<double>(e.width) / expert_widths_of(p);
-    for (int k = 0; k < 2; ++k) product(slots, hidden, width, tables);
-    product(slots, width, hidden, tables);
-    const double rows = at.pass(2 * slots * hidden), added = at.pass(6 * slots * hidden);
-    const double activation = at.pass(6 * slots * width), changed = at.pass(10 * slots * width);
+    const double row = static_cast<double>(e.row_width(d.hidden));
+    if (e.latent > 0) {
+      product(tokens / p.tp, hidden, row, 1.0 / p.tp);
+      product(tokens / p.tp, row, hidden, 1.0 / p.tp);
+    }
+    for (int k = 0; k < (e.gated ? 2 : 1); ++k) product(slots, row, width, tables);
+    product(slots, width, row, tables);
+    const double rows = at.pass(2 * slots * row), added = e.gated ? at.pass(6 * slots * row) : 0.0;
+    const double activation = at.pass((e.gated ? 6 : 4) * slots * width),
+                 changed = at.pass((e.gated ? 10 : 6) * slots * width);
     add(rows, rows, rows + added, rows + added);  // to slots; two products read them, so two gradients are added
     add(activation, activation, changed, changed);
     add(rows, 0, 2 * rows, rows);  // back from slots; the gradient of the weights reads them, too
     if (e.shared_width == 0) return;
     const layer_work routed = sum;
-    add_feed_forward(e.shared_width, true);
+    add_feed_forward(e.shared_width, e.gated);
     sum.shared = sum.forward - routed.forward;
     sum.shared_again = sum.again - routed.again;
     sum.gradients = routed.gradients;
   }
 
-  constexpr void add_norms_and_sums() {
-    const double bytes = 2 * tokens * hidden / p.tp, norms = 2 * at.pass(2 * bytes), gradients = 2 * at.pass(3 * bytes);
-    add(norms + (d.side_by_side ? at.pass(4 * bytes) : 2 * at.pass(3 * bytes)), norms, gradients, gradients);
+  constexpr void add_norms_and_sums(int branches) {
+    const double bytes = 2 * tokens * hidden / p.tp, norms = branches * at.pass(2 * bytes),
+                 gradients = branches * at.pass(3 * bytes);
+    add(norms + (d.side_by_side ? at.pass(4 * bytes) : branches * at.pass(3 * bytes)), norms, gradients, gradients);
   }
 };
 
@@ -188,22 +196,27 @@ struct layer_account {
 
 /// Domain: check_plan says ok, the device has a matrix rate.
 constexpr layer_work layer_work_of(const decoder& d, const decoder_plan& p, const device_value& device) {
-  extent_t layers[2][2] = {};  // with experts or not; of full attention or not
-  for (extent_t layer = 0; layer < d.layers; ++layer) ++layers[d.is_sparse(layer)][!d.is_full(layer)];
+  // Of no attention, full, windowed and linear; of no feed-forward layer, one and experts.
+  extent_t layers[4][3] = {};
+  for (extent_t layer = 0; layer < d.layers; ++layer)
+    ++layers[d.is_full(layer)       ? 1
+             : d.is_windowed(layer) ? 2
+             : d.is_linear(layer)   ? 3
+                                    : 0][d.is_dense(layer)    ? 1
+                                       : d.is_sparse(layer) ? 2
+                                                            : 0];
   layer_work all;
-  for (const bool sparse : {false, true})
-    for (const bool other : {false, true}) {
-      if (layers[sparse][other] == 0) continue;
+  for (int attention = 0; attention < 4; ++attention)
+    for (int fed = 0; fed < 3; ++fed) {
+      if (layers[attention][fed] == 0) continue;
       detail::layer_account one(d, p, device);
-      one.add_attention(other && !d.has_linear, other && d.has_linear);
-      if (sparse)
-        one.add_experts();
-      else
-        one.add_feed_forward(d.feed_forward.width, is_gated(d.form));
-      one.add_norms_and_sums();
+      if (attention > 0) one.add_attention(attention == 2, attention == 3);
+      if (fed == 1) one.add_feed_forward(d.feed_forward.width, is_gated(d.form));
+      if (fed == 2) one.add_experts();
+      one.add_norms_and_sums(attention > 0 && fed > 0 ? 2 : 1);
       if (!p.recomputed || p.selective) one.sum.again = one.sum.shared_again = 0;
       if (p.adapter_rank > 0) one.sum.backward = one.sum.gradients = 0;  // the first layer may have less of it
-      all.add(one.sum, static_cast<double>(layers[sparse][other]));
+      all.add(one.sum, static_cast<double>(layers[attention][fed]));
     }
   return all;
 }

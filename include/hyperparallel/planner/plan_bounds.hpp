@@ -99,20 +99,25 @@ struct layer_moves {
   constexpr layer_moves(const decoder& d, const decoder_plan& p, double share, const interconnect& net) {
     const double wide = 2 * static_cast<double>(d.hidden);
     const double sparse = sparse_layers(d) * share, inner = larger_of(static_cast<double>(d.layers) * share - 1, 0.0);
+    const bool one_branch = d.branch_count() == d.layers;
     if (p.tp > 1) {
       const double one = tokens_of(p) * wide * (p.tp - 1) / p.tp * seconds_a_byte(net, p.tp);
       // Where slots travel, what experts give is summed before or behind that; latents are gathered in place of what attention
       // reads. Without sequence parallelism each sum is two: to a part of it, and to all.
       const double plain = inner - (expert_ranks_of(p) > 1 ? (sparse < inner ? sparse : inner) : 0.0),
                    read = d.has_latents ? 0.0 : inner;
-      forward = one * (d.side_by_side        ? 2 * inner
+      // Of layers with one branch those without experts.
+      const double alone = larger_of(inner - sparse, 0.0);
+      forward = one * (one_branch            ? 2 * alone
+                       : d.side_by_side      ? 2 * inner
                        : p.sequence_parallel ? read + 2 * inner + plain
                                              : 2 * (inner + plain));
-      backward = d.side_by_side || p.sequence_parallel ? forward : one * 2 * (read + plain);
-      again = one * (d.side_by_side ? 0.0 : p.sequence_parallel ? read + 2 * inner : 2 * inner);
+      backward = one_branch || d.side_by_side || p.sequence_parallel ? forward : one * 2 * (read + plain);
+      again = one * (one_branch || d.side_by_side ? 0.0 : p.sequence_parallel ? read + 2 * inner : 2 * inner);
     }
     if (const double ranks = static_cast<double>(expert_ranks_of(p)); ranks > 1 && sparse > 0) {
-      const double one = sparse * expert_slots_of(d, p) * wide * (ranks - 1) / ranks *
+      const double row = 2 * static_cast<double>(d.experts.row_width(d.hidden));
+      const double one = sparse * expert_slots_of(d, p) * row * (ranks - 1) / ranks *
                          seconds_a_byte(net, extent_t{p.ep} * p.cp * p.tp);
       forward += 2 * one;
       again += 2 * one;
@@ -165,19 +170,24 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
     d.visit_runs([&](const decoder::layer_run& run) { segments += run.repeats; });
   }
   const double entering = tokens * static_cast<double>(segments) * hidden / (p.sequence_parallel ? p.tp : 1);
-  const double sparse = detail::sparse_layers(d), other = static_cast<double>(d.layers) - sparse;
+  double sparse = 0, other = 0;
+  for (extent_t layer = 0; layer < d.layers; ++layer) {
+    sparse += d.is_sparse(layer) ? 1 : 0;
+    other += d.is_dense(layer) ? 1 : 0;
+  }
+  const double row = static_cast<double>(d.experts.row_width(d.hidden));
   const double expert_width = static_cast<double>(d.experts.width) / expert_widths_of(p);
-  const double routed = sparse > 0 ? 2 * detail::expert_slots_of(d, p) * (hidden + expert_width) : 0.0;
+  const double routed = sparse > 0 ? 2 * detail::expert_slots_of(d, p) * (row + expert_width) : 0.0;
   const double within =
       sparse * (routed + 2 * tokens * cut(d.experts.shared_width)) + other * 2 * tokens * cut(d.feed_forward.width);
   const double kept = 2 * detail::stage_layers_share(d, p) * static_cast<double>(smaller(p.pp, p.micro_batches)) *
                       (entering + (p.recomputed ? 0.0 : within));
   double passing = 0;  // in backward of the last layer
   if (d.is_sparse(d.layers - 1)) {
-    const double table = p.formats.weight_bytes() * hidden * static_cast<double>(d.experts.experts) * expert_width /
+    const double table = p.formats.weight_bytes() * row * static_cast<double>(d.experts.experts) * expert_width /
                          static_cast<double>(expert_ranks_of(p));
     if (p.recomputed) passing += 2 * routed;
-    if (p.zero >= 3 && stage.expert_shards > 1) passing += table * (p.recomputed ? 3 : 1);
+    if (p.zero >= 3 && stage.expert_shards > 1) passing += table * (!p.recomputed ? 1 : d.experts.gated ? 3 : 2);
   }
   const double gradients = stage.bytes(p.formats.weight_bytes(), p.zero >= 2);
   double most = kept + passing + (p.micro_batches > 1 ? stage.bytes(4, p.zero >= 2) : 0.0);

@@ -54,7 +54,10 @@ struct plan_demands {
 /// Widths and vocabulary by tp.
 constexpr void demand_widths(plan_demands& demand, const decoder& d, extent_t tp, bool of_experts) {
   bool dense = false, sparse = false;
-  for (extent_t layer = 0; layer < d.layers; ++layer) (d.is_sparse(layer) ? sparse : dense) = true;
+  for (extent_t layer = 0; layer < d.layers; ++layer) {
+    dense = dense || d.is_dense(layer);
+    sparse = sparse || d.is_sparse(layer);
+  }
   if (dense) demand.divides("tp", "feed-forward width", d.feed_forward.width, tp);
   if (sparse && of_experts) demand.divides("tp", "width of an expert", d.experts.width, tp);
   if (sparse) demand.divides("tp", "width of shared experts", d.experts.shared_width, tp);

@@ -35,10 +35,11 @@ struct product_counter {
   }
 };
 
-constexpr void count_linear_attention(product_counter& c, bool scattered) {
-  for (const char* name : {"*.linear_attention.query", "*.linear_attention.key", "*.linear_attention.value",
-                           "*.linear_attention.gate", "*.linear_attention.strength"})
+constexpr void count_linear_attention(product_counter& c, const linear_attention_layer& a, bool scattered) {
+  for (const char* name :
+       {"*.linear_attention.query", "*.linear_attention.key", "*.linear_attention.value", "*.linear_attention.gate"})
     c.product(false, name);
+  if (a.is_delta()) c.product(false, "*.linear_attention.strength");
   if (c.is_kept() || scattered) c.list.push(short_text("*.linear_attention.output"));
 }
 constexpr void count_attention(product_counter& c, const decoder& d, bool scattered) {
@@ -71,10 +72,13 @@ constexpr spared_patterns selectively_kept(const decoder& d, bool scattered) {
   detail::count_attention(attention, d, scattered);
   if (d.has_linear) {  // which of the products behind them are kept, layers of full attention say
     detail::product_counter linear{list};
-    detail::count_linear_attention(linear, scattered);
+    detail::count_linear_attention(linear, d.linear, scattered);
   }
   bool dense = false, sparse = false;
-  for (extent_t layer = 0; layer < d.layers; ++layer) (d.is_sparse(layer) ? sparse : dense) = true;
+  for (extent_t layer = 0; layer < d.layers; ++layer) {
+    dense = dense || d.is_dense(layer);
+    sparse = sparse || d.is_sparse(layer);
+  }
   // What the last product of a block gives, no backward operator reads: that it is kept costs nothing here.
   if (dense) {
     detail::product_counter c{list, attention.count};
@@ -85,8 +89,12 @@ constexpr spared_patterns selectively_kept(const decoder& d, bool scattered) {
   if (sparse) {
     detail::product_counter c{list, attention.count};
     c.product(d.experts.bias, "*.moe.router");
-    if (d.experts.shared_width > 0)
-      for (const char* name : {"*.moe.shared.gate", "*.moe.shared.up", "*.moe.shared.down"}) c.product(false, name);
+    if (d.experts.latent > 0)
+      for (const char* name : {"*.moe.latent_down", "*.moe.latent_up"}) c.product(false, name);
+    if (d.experts.shared_width > 0) {
+      if (d.experts.gated) c.product(false, "*.moe.shared.gate");
+      for (const char* name : {"*.moe.shared.up", "*.moe.shared.down"}) c.product(false, name);
+    }
   }
   return list;
 }

@@ -25,14 +25,16 @@ namespace hyperparallel { inline namespace v0_2 {
 
 /// Of one device of a stage. Elements but where it says otherwise.
 struct serving_amounts {
-  extent_t layers = 0, windowed_layers = 0, linear_layers = 0, sparse_layers = 0;
+  extent_t layers = 0, full_layers = 0, windowed_layers = 0, linear_layers = 0,
+           sparse_layers = 0;      ///< full: of attention to all
   extent_t window = 0;             ///< tokens
   extent_t blocks = 0;             ///< parameters of the layers without routed experts, and of the last norm
   extent_t expert_parameters = 0;  ///< of one routed expert of each layer that has them
   extent_t experts = 0;            ///< that the device has of each such layer
   extent_t top_k = 0;
-  extent_t tables = 0;  ///< of embedding, positions and head
-  extent_t head = 0;    ///< of a head: what multiplies hidden vectors
+  extent_t expert_row = 0;  ///< width of what a routed expert reads and gives
+  extent_t tables = 0;      ///< of embedding, positions and head
+  extent_t head = 0;        ///< of a head: what multiplies hidden vectors
   /// Bits of `blocks`, of `expert_parameters`, of `tables` and of `head` as they are stored, with scales.
   extent_t block_bits = 0, expert_bits = 0, table_bits = 0, head_bits = 0;
   extent_t cached = 0;              ///< of a token in a layer
@@ -50,9 +52,8 @@ struct serving_amounts {
   constexpr extent_t weight_bits() const {
     return counted_sum(counted_product(experts, expert_bits), block_bits, table_bits);
   }
-  constexpr extent_t full_layers() const { return layers - windowed_layers - linear_layers; }
   /// That have keys and values in a cache.
-  constexpr extent_t cached_layers() const { return layers - linear_layers; }
+  constexpr extent_t cached_layers() const { return full_layers + windowed_layers; }
   /// Tokens that a layer with a window has in its cache.
   constexpr extent_t windowed(extent_t tokens) const { return smaller(tokens, window); }
 };
@@ -94,10 +95,13 @@ constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_pla
   const stage_layers range = layers_of_stage(d, p, stage);
   detail::decoder_counter<extent_t> counter{share, 1};
   serving_amounts a;
+  bool dense = false;
   for (extent_t layer = range.first; layer < range.end; ++layer) {
     counter.count_layer(layer);
     ++a.layers;
+    a.full_layers += d.is_full(layer) ? 1 : 0;
     a.windowed_layers += d.is_windowed(layer) ? 1 : 0;
+    dense = dense || d.is_dense(layer);
     a.linear_layers += d.is_linear(layer) ? 1 : 0;
     a.sparse_layers += d.is_sparse(layer) ? 1 : 0;
   }
@@ -108,12 +112,13 @@ constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_pla
   a.blocks = counter.sum.total() - counter.sum.experts + (last ? parameters_of(d.norm, d.hidden) : 0);
   a.experts = d.has_experts ? d.experts.experts / p.ep : 0;
   a.top_k = d.has_experts ? d.experts.top_k : 0;
+  a.expert_row = d.experts.row_width(d.hidden);
   a.head = last ? table : 0;
   a.tables = (first ? table + d.positions * d.hidden : 0) + (last && !(d.tied && first) ? table : 0);
   detail::count_bits(a, d, share, p, range, first, last);
   a.hidden = d.hidden;
   a.vocabulary = share.vocabulary;
-  a.one_reduction = d.side_by_side;
+  a.one_reduction = d.side_by_side || d.branch_count() == d.layers;
   const latent_attention_layer& l = share.latent_attention;
   const extent_t query = share.attention.query_heads * d.attention.head_dim,
                  key = share.attention.key_heads * d.attention.head_dim;
@@ -123,15 +128,15 @@ constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_pla
   a.widest = d.has_latents ? 2 * l.heads * (l.head_dim + l.rope_dim + l.value_dim) : 2 * query + 2 * key;
   if (a.linear_layers > 0) {
     const linear_attention_layer& s = share.linear;
-    const extent_t keys = 2 * s.key_heads * s.key_dim, values = s.value_heads * s.value_dim;
-    a.state_bytes = 4 * values * s.key_dim + 2 * (keys + values) * (s.taps - 1);
-    a.state_operations = 8 * values * s.key_dim;
-    a.widest = larger(a.widest, 2 * (keys + 2 * values));
+    a.state_bytes = 4 * s.values() * s.key_dim + 2 * (2 * s.keys() + s.values()) * (s.taps - 1);
+    a.state_operations = (s.is_delta() ? 8 : 5) * s.values() * s.key_dim;
+    a.widest = larger(a.widest, 4 * (s.keys() + s.values()));
   }
-  if (a.sparse_layers < a.layers) a.widest = larger(a.widest, (is_gated(d.form) ? 3 : 2) * share.feed_forward.width);
+  if (dense) a.widest = larger(a.widest, (is_gated(d.form) ? 3 : 2) * share.feed_forward.width);
   if (a.sparse_layers > 0)
-    a.widest =
-        larger(a.widest, d.experts.top_k * (d.hidden + 3 * share.experts.width) + 3 * share.experts.shared_width);
+    a.widest = larger(
+        a.widest, d.experts.top_k * (d.experts.row_width(d.hidden) + (d.experts.gated ? 3 : 2) * share.experts.width) +
+                      (d.experts.gated ? 3 : 2) * share.experts.shared_width);
   return a;
 }
 
@@ -149,7 +154,7 @@ struct offloaded_layers {
   constexpr extent_t count() const { return full + windowed; }
 };
 constexpr offloaded_layers offloaded_of(const serving_amounts& a, const serving_plan& p) {
-  const extent_t full = smaller(p.offloaded_layers, a.full_layers());
+  const extent_t full = smaller(p.offloaded_layers, a.full_layers);
   return {full, smaller(p.offloaded_layers - full, a.windowed_layers)};
 }
 
@@ -175,7 +180,7 @@ constexpr serving_memory serving_memory_of(const serving_amounts& a, const servi
   };
   serving_memory m;
   m.weights = bytes_of_bits(a.weight_bits(), 1);
-  m.cache = counted_sum(cache_of(a.full_layers() - off.full, a.windowed_layers - off.windowed, sequences),
+  m.cache = counted_sum(cache_of(a.full_layers - off.full, a.windowed_layers - off.windowed, sequences),
                         counted_product(a.linear_layers, a.state_bytes, sequences));
   m.offloaded = cache_of(off.full, off.windowed, sequences);
   const extent_t buffers = smaller(off.count(), 2), full_buffers = smaller(off.full, buffers);

@@ -82,7 +82,7 @@ class serving_pass {
       return counted_product(
           tokens, counted_sum(counted_product(full, context), counted_product(windowed, a.windowed(context))));
     };
-    const extent_t seen = positions(a.full_layers(), a.windowed_layers);
+    const extent_t seen = positions(a.full_layers, a.windowed_layers);
     const offloaded_layers off = offloaded_of(a, p);
     serving_phase phase;
     note(phase, serving_roof::operations,
@@ -115,10 +115,10 @@ class serving_pass {
                    read_windowed = positions_before_chunks(tokens, chunk, window);
     const offloaded_layers off = offloaded_of(a, p);
     const extent_t seen =
-        over_layers(a.full_layers(), seen_positions(tokens, tokens), a.windowed_layers, seen_positions(tokens, window));
+        over_layers(a.full_layers, seen_positions(tokens, tokens), a.windowed_layers, seen_positions(tokens, window));
     const extent_t weights =
         counted_sum(counted_product(whole, streamed_bits(chunk)), rest > 0 ? streamed_bits(rest) : 0);
-    const extent_t cache = counted_sum(over_layers(a.full_layers(), read, a.windowed_layers, read_windowed),
+    const extent_t cache = counted_sum(over_layers(a.full_layers, read, a.windowed_layers, read_windowed),
                                        counted_product(a.cached_layers(), tokens));
     serving_phase phase;
     note(phase, serving_roof::operations,
@@ -184,7 +184,7 @@ class serving_pass {
     if (vectors == not_counted) return {cost_code::overflow, longest_time};
     const time_cost reduced = repeated(all_reduce_time(links, p.tp, vectors), reductions);
     if (p.ep == 1 || a.sparse_layers == 0) return reduced;
-    const extent_t dealt = counted_product(vectors, a.top_k);
+    const extent_t dealt = counted_product(2, counted_product(tokens, a.expert_row), a.top_k);
     if (dealt == not_counted) return {cost_code::overflow, longest_time};
     return then(reduced, repeated(all_to_all_time(links, p.ep, p.tp, dealt), 2 * a.sparse_layers));
   }

@@ -56,8 +56,8 @@ constexpr double narrow_bytes(const decoder_plan& p) {
 constexpr double least_link_time(const decoder& d, const decoder_plan& p, double share, const interconnect& net) {
   double time = 0;
   if (p.tp > 1) {
-    // Two blocks a layer; what enters each is gathered, its gradient is, too.
-    const double gathers = static_cast<double>(d.layers) * share * 2 * (d.side_by_side ? 1 : 2) * p.micro_batches;
+    // What enters each branch is gathered, its gradient is, too.
+    const double gathers = static_cast<double>(d.branch_count()) * share * (d.side_by_side ? 1 : 2) * p.micro_batches;
     const double hidden = narrow_bytes(p) * static_cast<double>(d.hidden) * tokens_of(p);
     time += gathers * hidden * (p.tp - 1) / p.tp * seconds_a_byte(net, p.tp);
   }

@@ -36,6 +36,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct layer_kinds {
   extent_t layers = 0;
   extent_t unwindowed = 0, dense = 0;  ///< of these
+  extent_t linear = 0, branches = 0;   ///< of them where each has one branch, which then is counted once
   friend constexpr bool operator==(const layer_kinds&, const layer_kinds&) = default;
 };
 
@@ -43,7 +44,10 @@ constexpr layer_kinds layers_between(const decoder& d, extent_t first, extent_t 
   layer_kinds s{.layers = end - first};
   for (extent_t layer = first; layer < end; ++layer) {
     s.unwindowed += d.is_full(layer) ? 1 : 0;
-    s.dense += d.is_sparse(layer) ? 0 : 1;
+    s.dense += d.is_dense(layer) ? 1 : 0;
+    if (!d.has_one_branch(layer)) continue;
+    s.linear += d.is_linear(layer) ? 1 : 0;
+    ++s.branches;
   }
   return s;
 }
@@ -54,6 +58,15 @@ constexpr decoder decoder_with(decoder d, const layer_kinds& s) {
   d.first_windowed = s.unwindowed;
   d.full_every = 0;
   d.sparse = {.first = s.dense};
+  d.branches = {};
+  const auto add = [&](layer_branch b, extent_t count) {
+    for (; count > 0; --count) d.branches.push(b);
+  };
+  if (s.branches == 0) return d;
+  add(layer_branch::linear_attention, s.linear);
+  add(layer_branch::attention, s.unwindowed);
+  add(layer_branch::feed_forward, s.dense);
+  add(layer_branch::experts, s.branches - s.linear - s.unwindowed - s.dense);
   return d;
 }
 

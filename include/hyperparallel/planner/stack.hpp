@@ -127,9 +127,10 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   const attention_layer& a = d.attention;
   if (d.has_latents) return stack_code::has_latents;
   if (d.has_linear) return stack_code::has_linear_attention;
+  if (!d.branches.empty()) return stack_code::has_other_blocks;
   const mixture_of_experts& e = d.experts;
   for (extent_t layer = 0; d.has_experts && layer < d.layers; ++layer)
-    if (!d.is_sparse(layer) || !rules.sharded || p.tp > 1 || e.bias || e.shared_width > 0 ||
+    if (!d.is_sparse(layer) || !rules.sharded || p.tp > 1 || e.bias || e.shared_width > 0 || e.latent > 0 || !e.gated ||
         e.scores != expert_scores::softmax)
       return stack_code::has_experts;
   if (detail::has_other_kernels(d) || (asked != stack_question::time && detail::has_other_tensors(d)))

@@ -40,11 +40,13 @@ enum class weight_map : unsigned char {
   shared_gate,
   shared_up,
   shared_down,  // of all shared experts
+  into_expert_latent,
+  from_expert_latent,  // what routed experts read and give
   embedding,
   head
 };
-inline constexpr int weight_map_count = 24;
-inline constexpr int layer_map_count = 22;
+inline constexpr int weight_map_count = 26;
+inline constexpr int layer_map_count = 24;
 
 /// A number format and what blocks of a map have beside their elements.
 struct weight_format {
@@ -96,13 +98,12 @@ constexpr void visit_maps(const decoder& d, extent_t layer, const Visit& visit) 
   const extent_t hidden = d.hidden;
   if (d.is_linear(layer)) {
     const linear_attention_layer& a = d.linear;
-    const extent_t keys = a.key_heads * a.key_dim, values = a.value_heads * a.value_dim;
-    visit(weight_map::states_in, 2 * keys + values, hidden);
-    visit(weight_map::states_gate, values, hidden);
-    visit(weight_map::states_strength, a.value_heads, hidden);
+    visit(weight_map::states_in, 2 * a.keys() + a.values(), hidden);
+    visit(weight_map::states_gate, a.values(), hidden);
+    if (a.is_delta()) visit(weight_map::states_strength, a.value_heads, hidden);
     visit(weight_map::states_decay, a.value_heads, hidden);
-    visit(weight_map::states_out, hidden, values);
-  } else if (d.has_latents) {
+    visit(weight_map::states_out, hidden, a.values());
+  } else if (d.has_attention(layer) && d.has_latents) {
     const latent_attention_layer& a = d.latent_attention;
     const extent_t query = a.heads * (a.head_dim + a.rope_dim);
     if (a.query_rank > 0) {
@@ -114,7 +115,7 @@ constexpr void visit_maps(const decoder& d, extent_t layer, const Visit& visit) 
     visit(weight_map::into_latent, a.key_value_rank + a.rope_dim, hidden);
     visit(weight_map::from_latent, a.heads * (a.head_dim + a.value_dim), a.key_value_rank);
     visit(weight_map::output, hidden, a.heads * a.value_dim);
-  } else {
+  } else if (d.has_attention(layer)) {
     const attention_layer& a = d.attention;
     const extent_t query = a.query_heads * a.head_dim, key = a.key_heads * a.head_dim;
     visit(weight_map::query, a.output_gate ? 2 * query : query, hidden);
@@ -122,15 +123,21 @@ constexpr void visit_maps(const decoder& d, extent_t layer, const Visit& visit) 
     visit(weight_map::value, key, hidden);
     visit(weight_map::output, hidden, query);
   }
-  const auto fed = [&](weight_map first, extent_t width, bool gated) {
+  const auto fed = [&](weight_map first, extent_t width, bool gated, extent_t row) {
     const int m = static_cast<int>(first);
-    if (gated) visit(first, width, hidden);
-    visit(static_cast<weight_map>(m + 1), width, hidden);
-    visit(static_cast<weight_map>(m + 2), hidden, width);
+    if (gated) visit(first, width, row);
+    visit(static_cast<weight_map>(m + 1), width, row);
+    visit(static_cast<weight_map>(m + 2), row, width);
   };
-  if (!d.is_sparse(layer)) return fed(weight_map::gate, d.feed_forward.width, is_gated(d.form));
-  fed(weight_map::expert_gate, d.experts.width, true);
-  if (d.experts.shared_width > 0) fed(weight_map::shared_gate, d.experts.shared_width, true);
+  if (d.is_dense(layer)) return fed(weight_map::gate, d.feed_forward.width, is_gated(d.form), hidden);
+  if (!d.is_sparse(layer)) return;
+  const mixture_of_experts& e = d.experts;
+  if (e.latent > 0) {
+    visit(weight_map::into_expert_latent, e.latent, hidden);
+    visit(weight_map::from_expert_latent, hidden, e.latent);
+  }
+  fed(weight_map::expert_gate, e.width, e.gated, e.row_width(hidden));
+  if (e.shared_width > 0) fed(weight_map::shared_gate, e.shared_width, e.gated, hidden);
 }
 
 }}  // namespace hyperparallel::v0_2

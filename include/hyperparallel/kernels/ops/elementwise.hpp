@@ -119,6 +119,8 @@ functions::sigmoid function_of(ops::sigmoid);
 functions::sigmoid_gradient function_of(ops::sigmoid_gradient);
 functions::softplus function_of(ops::softplus);
 functions::softplus_gradient function_of(ops::softplus_gradient);
+functions::squared_relu function_of(ops::squared_relu);
+functions::squared_relu_gradient function_of(ops::squared_relu_gradient);
 functions::gelu function_of(ops::gelu);
 functions::gelu_gradient function_of(ops::gelu_gradient);
 functions::gelu_tanh function_of(ops::gelu_tanh);

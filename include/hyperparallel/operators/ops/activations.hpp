@@ -52,6 +52,21 @@ struct softplus {
 };
 
 /// dy, x -> dx.
+struct squared_relu_gradient {
+  static constexpr const char *name = "squared_relu_gradient", *text = "*,*->*";
+  static constexpr int flops_per_point = 3;
+};
+/// max(x, 0)². Source: So et al., "Primer", 2021.
+struct squared_relu {
+  static constexpr const char *name = "squared_relu", *text = "*->*";
+  static constexpr int flops_per_point = 2;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<squared_relu_gradient>("g0,x0>0");
+  }
+};
+
+/// dy, x -> dx.
 struct gelu_gradient {
   static constexpr const char *name = "gelu_gradient", *text = "*,*->*";
   static constexpr int flops_per_point = 14;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Root mean square norm over the last dim, times a weight. real[0] = epsilon.
+// Root mean square norm over the last dim, times a weight. real[0] = epsilon; integer[0] = 1: over the last two dims. The weight may have
+// dims before them: "*aBC,aBC->*aBC" has one for each a.
 // Source: Zhang & Sennrich, "Root Mean Square Layer Normalization", 2019.
 
 #include <hyperparallel/operators/operator_value.hpp>

@@ -17,6 +17,23 @@ struct short_convolution_gradient {
   static constexpr int flops_per_point = 8;
 };
 
+/// dy, x, weight, bias -> dx, d weight, d bias.
+struct biased_short_convolution_gradient {
+  static constexpr const char *name = "biased_short_convolution_gradient", *text = "bS*,bS*,*U,*->bS*,*U,*";
+  static constexpr int flops_per_point = 8;
+};
+
+/// x, weight, bias -> y, with the bias of each channel in z.
+struct biased_short_convolution {
+  static constexpr const char *name = "biased_short_convolution", *text = "bS*,*U,*->bS*";
+  static constexpr int flops_per_point = 3;
+  static constexpr unsigned starts_at_zero = 0b100;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<biased_short_convolution_gradient>("g0,x0,x1,x2>012");
+  }
+};
+
 /// x, weight -> y.
 struct short_convolution {
   static constexpr const char *name = "short_convolution", *text = "bS*,*U->bS*";
