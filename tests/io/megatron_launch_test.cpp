@@ -164,4 +164,41 @@ TEST(megatron_launch, what_contradicts_is_one_line_with_file_line_and_option) {
             "cannot read 'run.sh': line 1: --recompute-granularity some: known: full, selective");
 }
 
+/// What was read of a line that is not legal: the plans near it are looked for from there.
+TEST(megatron_launch, a_contradiction_has_what_was_read) {
+  const auto contradiction = [](const std::string& text, const hp::decoder& d, int devices) {
+    try {
+      plan(text, d, devices);
+    } catch (const hp::launch_contradiction& e) {
+      return e;
+    }
+    ADD_FAILURE() << text;
+    return hp::launch_contradiction("", "", false, {});
+  };
+  const auto degrees = contradiction("--tensor-model-parallel-size 3 --seq-length 4096 --bf16 --global-batch-size 64",
+                                     hp::test::llama3_8b, 16);
+  EXPECT_TRUE(degrees.is_of_line);
+  EXPECT_EQ(degrees.read.plan.tp, 3);
+  EXPECT_EQ(degrees.read.plan.dp, 4) << "the most that the devices are a multiple of";
+  EXPECT_EQ(degrees.read.plan.micro_batches, 16);
+  EXPECT_EQ(degrees.read.plan.sequence, 4096);
+  EXPECT_EQ(degrees.read.plan.formats, hp::find_formats("bf16")->formats);
+  const auto sizes = contradiction("--num-layers 40 --seq-length 1", hp::test::llama3_8b, 8);
+  EXPECT_FALSE(sizes.is_of_line);
+  const auto experts = contradiction("--seq-length 1 --expert-model-parallel-size 16", moe(), 8);
+  EXPECT_TRUE(experts.is_of_line);
+  EXPECT_EQ(experts.read.plan.ep, 16);
+  EXPECT_FALSE(hp::check_plan(moe(), experts.read.plan, 8).ok());
+  for (const char* text : {"--seq-length many", "--bf16", "--seq-length 1 --recompute-granularity some"})
+    EXPECT_THROW(
+        {
+          try {
+            plan(text, hp::test::llama3_8b, 8);
+          } catch (const hp::launch_contradiction&) {
+          }
+        },
+        hp::io_error)
+        << text << ": cannot be read";
+}
+
 }  // namespace

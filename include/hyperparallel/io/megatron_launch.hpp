@@ -10,8 +10,8 @@
 // over which of the last two experts are dealt. micro-batches = global batch / (micro-batch · dp). A pipeline with several chunks a
 // rank is interleaved. Defaults are the framework's: etp is tp, ZeRO is 0 without the distributed optimizer, parameters are f32
 // without --bf16. Where an option stands twice, the last one counts, as with argparse, and `notes` says so.
-// Errors: io_error of one line with file, line and option: a number that is none, degrees that contradict each other, a size of
-// the model that the config.json has otherwise. Source: Megatron-LM core 0.12 to 0.17, megatron/training/arguments.py.
+// Errors: io_error of one line with file, line and option: a number that is none, a value that is not known; of them
+// launch_contradiction: degrees that contradict each other, a size of the model that the config.json has otherwise. Source: Megatron-LM core 0.12 to 0.17, megatron/training/arguments.py.
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ class megatron_reader : private launch_book {
       : launch_book(given, path, "--", same_option::last_counts), d(model), world_(devices) {}
 
   launch_plan read() {
-    out_.stack = "megatron";
+    out_.framework = out_.stack = "megatron";
     check_model();
     read_degrees();
     read_pipeline();
@@ -39,7 +39,7 @@ class megatron_reader : private launch_book {
     read_batch();
     read_memory();
     name_unheeded([](const std::string& name) { return is_idle(name); });
-    return std::move(out_);
+    return result();
   }
 
  private:
@@ -70,9 +70,9 @@ class megatron_reader : private launch_book {
                  {"moe-router-topk", d.experts.top_k, d.has_experts}};
     for (const auto& s : sizes)
       if (const int given = number(s.name, 0); given != 0 && s.there && given != s.size)
-        refuse(*find(s.name), "the config.json has " + std::to_string(s.size));
+        contradict(*find(s.name), "the config.json has " + std::to_string(s.size), false);
     if (const option o = find("num-experts"); o != nullptr && !d.has_experts)
-      refuse(*o, "the config.json has no experts");
+      contradict(*o, "the config.json has no experts", false);
   }
 
   void read_degrees() {
@@ -84,10 +84,13 @@ class megatron_reader : private launch_book {
       if (const int each = number(name, 0); each != 0) check_world(each, name);
     const extent_t model = extent_t{p.tp} * p.pp * p.cp;
     if (world_ % model != 0)
-      refuse(any_of({"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size"}),
-             "tp=" + std::to_string(p.tp) + " x pp=" + std::to_string(p.pp) + " x cp=" + std::to_string(p.cp) +
-                 " are " + std::to_string(model) + " devices, of which " + std::to_string(world_) + " is no multiple");
-    data_ = static_cast<int>(world_ / model);
+      contradict(any_of({"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size"}),
+                 "tp=" + std::to_string(p.tp) + " x pp=" + std::to_string(p.pp) + " x cp=" + std::to_string(p.cp) +
+                     " are " + std::to_string(model) + " devices, of which " + std::to_string(world_) +
+                     " is no multiple");
+    extent_t left = std::max(world_ / model, extent_t{1});
+    while (world_ % left != 0) --left;  // of a contradiction
+    data_ = static_cast<int>(left);
     p.dp = data_;
     p.sequence_parallel = stands("sequence-parallel") && p.tp > 1;
   }
@@ -98,8 +101,10 @@ class megatron_reader : private launch_book {
       return;  // a range, or from outside
     const extent_t said = extent_t{each} * number("nnodes", 1);
     if (said != world_)
-      refuse(*find(name), "with " + nodes + " nodes these are " + std::to_string(said) + " devices; --devices is " +
-                              std::to_string(world_));
+      contradict(*find(name),
+                 "with " + nodes + " nodes these are " + std::to_string(said) + " devices; --devices is " +
+                     std::to_string(world_),
+                 false);
   }
 
   void read_pipeline() {
@@ -107,13 +112,13 @@ class megatron_reader : private launch_book {
     const int per_chunk = number("num-layers-per-virtual-pipeline-stage", 0);
     const int chunks = number("num-virtual-stages-per-pipeline-rank", 0);
     if (per_chunk != 0 && chunks != 0)
-      refuse(*find("num-virtual-stages-per-pipeline-rank"), "contradicts --num-layers-per-virtual-pipeline-stage");
+      contradict(*find("num-virtual-stages-per-pipeline-rank"), "contradicts --num-layers-per-virtual-pipeline-stage");
     if (chunks != 0) p.chunks = chunks;
     if (per_chunk != 0) {
       if (d.layers % (extent_t{p.pp} * per_chunk) != 0)
-        refuse(*find("num-layers-per-virtual-pipeline-stage"),
-               std::to_string(d.layers) + " layers do not divide by it times pp=" + std::to_string(p.pp));
-      p.chunks = static_cast<int>(d.layers / (extent_t{p.pp} * per_chunk));
+        contradict(*find("num-layers-per-virtual-pipeline-stage"),
+                   std::to_string(d.layers) + " layers do not divide by it times pp=" + std::to_string(p.pp));
+      p.chunks = static_cast<int>(std::max(d.layers / (extent_t{p.pp} * per_chunk), extent_t{1}));
     }
     if (p.chunks > 1) p.schedule = static_cast<int>(schedule_called("Interleaved1F1B") - schedule_table.item);
   }
@@ -123,14 +128,18 @@ class megatron_reader : private launch_book {
     const int ep = number("expert-model-parallel-size", 1), etp = number("expert-tensor-parallel-size", p.tp);
     if (ep == 1 && etp == p.tp) return;
     const launch_option& line = any_of({"expert-model-parallel-size", "expert-tensor-parallel-size"});
-    if (!d.has_experts) refuse(line, "the config.json has no experts");
+    if (!d.has_experts) return contradict(line, "the config.json has no experts", false);
     const extent_t ranks = extent_t{data_} * p.cp * p.tp;
-    if (ranks % (extent_t{ep} * etp) != 0)
-      refuse(line, "ep=" + std::to_string(ep) + " x etp=" + std::to_string(etp) + " are " +
-                       std::to_string(extent_t{ep} * etp) + " ranks, of which the " + std::to_string(ranks) +
-                       " of a stage are no multiple");
-    if (d.experts.experts % ep != 0)
-      refuse(line, std::to_string(d.experts.experts) + " experts do not divide by ep=" + std::to_string(ep));
+    if (ranks % (extent_t{ep} * etp) != 0 || d.experts.experts % ep != 0) {
+      p.ep = ep;
+      p.dp = std::max(data_ / ep, 1);
+      return ranks % (extent_t{ep} * etp) != 0
+                 ? contradict(line, "ep=" + std::to_string(ep) + " x etp=" + std::to_string(etp) + " are " +
+                                        std::to_string(extent_t{ep} * etp) + " ranks, of which the " +
+                                        std::to_string(ranks) + " of a stage are no multiple")
+                 : contradict(line,
+                              std::to_string(d.experts.experts) + " experts do not divide by ep=" + std::to_string(ep));
+    }
     if (etp != 1 && etp != p.tp) refuse(line, "known: an etp of 1, or of tp, " + std::to_string(p.tp));
     int left = ep;  // to be found among data and context ranks
     if (p.tp > 1 && etp == 1) {
@@ -156,9 +165,9 @@ class megatron_reader : private launch_book {
     const extent_t round = extent_t{each} * data_;
     p.batch = number("global-batch-size", static_cast<int>(std::min<extent_t>(round, largest_plan_number)));
     if (p.batch % round != 0)
-      refuse(any_of({"global-batch-size", "micro-batch-size"}),
-             "no multiple of micro-batch x dp, " + std::to_string(each) + " x " + std::to_string(data_));
-    p.micro_batches = static_cast<int>(p.batch / round);
+      contradict(any_of({"global-batch-size", "micro-batch-size"}),
+                 "no multiple of micro-batch x dp, " + std::to_string(each) + " x " + std::to_string(data_));
+    p.micro_batches = static_cast<int>(std::max(p.batch / round, extent_t{1}));
     p.sequence = number("seq-length", 0);
     if (p.sequence == 0) miss("seq-length");
   }
