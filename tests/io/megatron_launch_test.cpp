@@ -133,6 +133,36 @@ TEST(megatron_launch, memory_is_as_the_line_says) {
   EXPECT_EQ(twice.notes, std::vector<std::string>{"--micro-batch-size stands twice; that of line 2 counts"});
 }
 
+/// What gradients are added up in and what weights are stored in, as arguments.py checks them.
+TEST(megatron_launch, formats_of_gradients_and_weights) {
+  const auto of = [&](const std::string& more) { return plan("--seq-length 4096 " + more, hp::test::llama3_8b, 8); };
+  const auto sum = [&](const std::string& more) { return of(more).plan.formats.sum; };
+  EXPECT_EQ(sum("--bf16"), hp::data_type::f32);
+  EXPECT_EQ(sum("--bf16 --accumulate-allreduce-grads-in-fp32"), hp::data_type::f32);
+  EXPECT_EQ(sum("--bf16 --grad-reduce-in-bf16"), hp::data_type::bf16);
+  EXPECT_EQ(sum("--fp16"), hp::data_type::bf16) << "the buffer has the type of the parameters";
+  EXPECT_EQ(sum("--fp16 --accumulate-allreduce-grads-in-fp32"), hp::data_type::f32);
+  EXPECT_EQ(sum("--bf16 --use-precision-aware-optimizer --main-grads-dtype bf16"), hp::data_type::bf16);
+  EXPECT_EQ(sum("--bf16 --use-precision-aware-optimizer --main-grads-dtype fp32"), hp::data_type::f32);
+  EXPECT_EQ(of("--grad-reduce-in-bf16").unheeded, std::vector<std::string>{"--grad-reduce-in-bf16 (line 1)"});
+  EXPECT_EQ(of("--bf16 --main-grads-dtype bf16").unheeded, std::vector<std::string>{"--main-grads-dtype bf16 (line 1)"})
+      << "without the optimizer that has it";
+  EXPECT_EQ(complaint("--seq-length 1 --bf16 --accumulate-allreduce-grads-in-fp32 --use-precision-aware-optimizer "
+                      "--main-grads-dtype bf16",
+                      hp::test::llama3_8b, 8),
+            "cannot read 'run.sh': line 1: --main-grads-dtype bf16: contradicts --accumulate-allreduce-grads-in-fp32");
+  EXPECT_TRUE(of("--bf16 --fp8-format hybrid --fp8-param-gather").plan.formats.stores_bytes());
+  EXPECT_EQ(of("--bf16 --fp8-format hybrid --fp8-param-gather").unheeded, std::vector<std::string>{});
+  EXPECT_EQ(of("--bf16 --fp8-param-gather").unheeded, std::vector<std::string>{"--fp8-param-gather (line 1)"});
+  const std::string aware = "--bf16 --use-precision-aware-optimizer ";
+  EXPECT_EQ(of(aware + "--main-params-dtype fp16").unheeded,
+            std::vector<std::string>{"--main-params-dtype fp16 (line 1): masters are counted in 32 bits"});
+  EXPECT_EQ(of(aware + "--main-params-dtype fp32").unheeded, std::vector<std::string>{});
+  EXPECT_EQ(of(aware + "--exp-avg-dtype fp16 --exp-avg-sq-dtype fp16").plan.formats.moment, hp::data_type::bf16);
+  EXPECT_EQ(of(aware + "--exp-avg-dtype bf16").unheeded,
+            std::vector<std::string>{"--exp-avg-dtype bf16 (line 1): moments that differ are counted in 32 bits"});
+}
+
 TEST(megatron_launch, what_contradicts_is_one_line_with_file_line_and_option) {
   const hp::decoder& d = hp::test::llama3_8b;
   EXPECT_EQ(

@@ -9,7 +9,7 @@
 // over data, context and, where etp is 1, tensor ranks; here these ranks are dp · ep, cp and tp of a plan, and experts_along says
 // over which of the last two experts are dealt. micro-batches = global batch / (micro-batch · dp). A pipeline with several chunks a
 // rank is interleaved. Defaults are the framework's: etp is tp, ZeRO is 0 without the distributed optimizer, parameters are f32
-// without --bf16. Where an option stands twice, the last one counts, as with argparse, and `notes` says so.
+// without --bf16, gradients are added up in f32 with it and in 16 bits with --fp16. Where an option stands twice, the last one counts, as with argparse, and `notes` says so.
 // Errors: io_error of one line with file, line and option: a number that is none, a value that is not known; of them
 // launch_contradiction: degrees that contradict each other, a size of the model that the config.json has otherwise. Source: Megatron-LM core 0.12 to 0.17, megatron/training/arguments.py.
 
@@ -194,13 +194,31 @@ class megatron_reader : private launch_book {
           o != nullptr && o->values != std::vector<std::string>{"core_attn"})
         out_.unheeded.push_back(told(*o) + ": selective recomputation is that of attention's scores");
     }
-    const bool narrow = stands("bf16") || stands("fp16");
-    p.formats = narrow ? find_formats("bf16")->formats : plan_formats{};
-    if (stands("fp8-format") || stands("fp8")) p.formats = find_formats("fp8")->formats;
-    if (stands("fp4-format")) p.formats = find_formats("nvfp4")->formats;
+    read_formats();
+  }
+  void read_formats() {
+    plan_formats& f = out_.plan.formats;
+    const bool half = stands("fp16"), narrow = stands("bf16") || half;
+    f = narrow ? find_formats("bf16")->formats : plan_formats{};
+    if (stands("fp8-format") || stands("fp8")) f = find_formats("fp8")->formats;
+    if (stands("fp4-format")) f = find_formats("nvfp4")->formats;
+    f.narrow_weights = f.product == number_format::float8 && stands("fp8-param-gather");
+    const bool is_wide = stands("accumulate-allreduce-grads-in-fp32"), aware = stands("use-precision-aware-optimizer");
+    if (narrow && (half ? !is_wide : stands("grad-reduce-in-bf16"))) f.sum = data_type::bf16;
+    if (!aware) return;
+    if (word("main-grads-dtype") == "bf16") {
+      if (is_wide) contradict(*find("main-grads-dtype"), "contradicts --accumulate-allreduce-grads-in-fp32");
+      if (narrow) f.sum = data_type::bf16;
+    }
+    if (const option o = find("main-params-dtype"); o != nullptr && word("main-params-dtype") != "fp32")
+      out_.unheeded.push_back(told(*o) + ": masters are counted in 32 bits");
     const std::string first = word("exp-avg-dtype"), second = word("exp-avg-sq-dtype");
-    if (stands("use-precision-aware-optimizer") && first == second && (first == "bf16" || first == "fp8"))
-      p.formats.moment = first == "bf16" ? data_type::bf16 : data_type::i8;
+    if (first == second && (first == "bf16" || first == "fp16" || first == "fp8"))
+      f.moment = first == "fp8" ? data_type::i8 : data_type::bf16;
+    else if (first != second)
+      for (const char* name : {"exp-avg-dtype", "exp-avg-sq-dtype"})
+        if (const option o = find(name); o != nullptr && word(name) != "fp32")
+          out_.unheeded.push_back(told(*o) + ": moments that differ are counted in 32 bits");
   }
   /// Of full recomputation: all layers, or some.
   void read_recomputed_layers() {
