@@ -94,6 +94,16 @@ hyperparallel_add_hp_json(check.heads 1 FIGURES legal=false "why=\"tp=16 does no
                           COMMAND check "${configs}/llama3_8b.json" --devices 16 --hardware h100 --from "${launch}/more_ranks_than_heads.args")
 hyperparallel_add_hp_json(check.contradiction 1 FIGURES legal=false "near.0.changes=[\"tp 3 -> 4\"]" near.0.devices=16
                           COMMAND check "${configs}/llama3_8b.json" --devices 16 --hardware h100 --from "${launch}/tensors_of_three.args")
+# Launch lines by the numbers of public recipes fit the devices that these are for.
+foreach(row IN ITEMS "llama3_8b|8|llama3_8b_fp8.sh" "llama31_405b_fp8|1024|llama31_405b.sh" "deepseek_v3|1024|deepseek_v3.sh"
+                     "qwen3_30b_a3b|16|qwen3_30b_a3b.args")
+  string(REPLACE "|" ";" row "${row}")
+  list(GET row 0 model)
+  list(GET row 1 devices)
+  list(GET row 2 line)
+  hyperparallel_add_hp_json(check.${line} 0 FIGURES legal=true "verdict=\"fits\"" "stack=\"megatron\"" launch.unheeded.0 launch.notes
+                            COMMAND check "${configs}/${model}.json" --devices ${devices} --hardware h100 --from "${launch}/${line}")
+endforeach()
 set_tests_properties(hp.plan PROPERTIES PASS_REGULAR_EXPRESSION "fits: a device needs .*lower bound .*MFU ")
 hyperparallel_add_hp_json(plan 0 FIGURES legal=true "verdict=\"fits\"" plan.tp=2 memory.needed_bytes step.seconds
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64)
