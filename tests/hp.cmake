@@ -84,7 +84,7 @@ hyperparallel_add_hp_json(check 0 FIGURES legal=true good=true "verdict=\"fits\"
                           COMMAND check "${configs}/mixtral_8x7b.json" --devices 128 --hardware h100 --from "${launch}/mixtral_8x7b.args")
 hyperparallel_add_hp_json(check.does_not_fit 1 FIGURES legal=true good=false "verdict=\"does not fit\"" "near.0.changes=[\"recompute none -> full\"]"
                           "near.0.words.given=[\"--recompute-granularity full\",\"--recompute-method uniform\",\"--recompute-num-layers 1\"]"
-                          "near.1.words.dropped=[\"--use-distributed-optimizer\"]"
+                          "near.1.words.dropped=[\"--use-distributed-optimizer\"]" launch.padded_vocabulary=128512
                           COMMAND check "${configs}/llama3_70b.json" --devices 64 --hardware h100 --from "${launch}/llama3_70b.sh")
 hyperparallel_add_hp_json(check.sequence 1 FIGURES legal=true "verdict=\"does not fit\"" plan.sequence=131072
                           COMMAND check "${configs}/mixtral_8x7b.json" --devices 128 --hardware h100 --from "${launch}/mixtral_8x7b.args" --sequence 131072)
@@ -92,7 +92,7 @@ hyperparallel_add_hp_json(check.heads 1 FIGURES legal=false "why=\"tp=16 does no
                           "near.0.changes=[\"tp 16 -> 8\",\"cp 1 -> 2\"]" "near.0.verdict=\"fits\"" near.0.step_seconds
                           "near.0.words.given=[\"--tensor-model-parallel-size 8\",\"--context-parallel-size 2\"]"
                           COMMAND check "${configs}/llama3_8b.json" --devices 16 --hardware h100 --from "${launch}/more_ranks_than_heads.args")
-hyperparallel_add_hp_json(check.contradiction 1 FIGURES legal=false "near.0.changes=[\"tp 3 -> 4\"]" near.0.devices=16
+hyperparallel_add_hp_json(check.contradiction 1 FIGURES legal=false "near.0.changes=[\"tp 3 -> 4\"]" near.0.devices=16 launch.padded_vocabulary=null
                           COMMAND check "${configs}/llama3_8b.json" --devices 16 --hardware h100 --from "${launch}/tensors_of_three.args")
 # Launch lines by the numbers of public recipes fit the devices that these are for.
 foreach(row IN ITEMS "llama3_8b|8|llama3_8b_fp8.sh" "llama31_405b_fp8|1024|llama31_405b.sh" "deepseek_v3|1024|deepseek_v3.sh"

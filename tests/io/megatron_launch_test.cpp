@@ -133,6 +133,18 @@ TEST(megatron_launch, memory_is_as_the_line_says) {
   EXPECT_EQ(twice.notes, std::vector<std::string>{"--micro-batch-size stands twice; that of line 2 counts"});
 }
 
+/// The table has rows for each tensor rank, as training/tokenizer pads them.
+TEST(megatron_launch, the_vocabulary_is_padded) {
+  const auto rows = [](const std::string& more, const hp::decoder& d) {
+    return plan("--seq-length 1024 " + more, d, 8).vocabulary;
+  };
+  EXPECT_EQ(rows("--tensor-model-parallel-size 8", hp::test::gpt2), 51200) << "of 50257, as GPT-3 is published";
+  EXPECT_EQ(rows("", hp::test::gpt2), 50304);
+  EXPECT_EQ(rows("--make-vocab-size-divisible-by 1", hp::test::gpt2), 0) << "as they are";
+  EXPECT_EQ(rows("--tensor-model-parallel-size 2", hp::test::llama3_8b), 0);
+  EXPECT_EQ(rows("--tensor-model-parallel-size 8", hp::test::llama3_8b), 129024);
+}
+
 /// What gradients are added up in and what weights are stored in, as arguments.py checks them.
 TEST(megatron_launch, formats_of_gradients_and_weights) {
   const auto of = [&](const std::string& more) { return plan("--seq-length 4096 " + more, hp::test::llama3_8b, 8); };

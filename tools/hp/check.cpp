@@ -153,7 +153,7 @@ hp_tool::json check_json(const answer& a) {
   } else {
     out["why"] = cause_text(a);
   }
-  out["launch"] = {{"unheeded", a.launch->unheeded}, {"notes", a.launch->notes}};
+  out["launch"] = decoder_plans::launch_json(*a.launch);
   json near = json::array();
   for (const priced_plan& p : a.others) {
     json one = decoder_plans::json_of(p, a);

@@ -32,6 +32,7 @@ struct launch_plan {
   decoder_plan plan{};
   const char* framework = "";           ///< in whose words the line is, as `find_framework` has it; empty: no one's
   const char* stack = "library";        ///< that a run of the line computes on: a name of `known_stacks`
+  extent_t vocabulary = 0;              ///< rows of the table that the framework makes of the model's; 0: as many
   std::vector<std::string> unheeded{};  ///< "--option (line 3)", or with its value
   std::vector<std::string> notes{};
 };

@@ -9,7 +9,7 @@
 // over data, context and, where etp is 1, tensor ranks; here these ranks are dp · ep, cp and tp of a plan, and experts_along says
 // over which of the last two experts are dealt. micro-batches = global batch / (micro-batch · dp). A pipeline with several chunks a
 // rank is interleaved. Defaults are the framework's: etp is tp, ZeRO is 0 without the distributed optimizer, parameters are f32
-// without --bf16, gradients are added up in f32 with it and in 16 bits with --fp16. Where an option stands twice, the last one counts, as with argparse, and `notes` says so.
+// without --bf16, the vocabulary is padded to a multiple of 128 tp, gradients are added up in f32 with it and in 16 bits with --fp16. Where an option stands twice, the last one counts, as with argparse, and `notes` says so.
 // Errors: io_error of one line with file, line and option: a number that is none, a value that is not known; of them
 // launch_contradiction: degrees that contradict each other, a size of the model that the config.json has otherwise. Source: Megatron-LM core 0.12 to 0.17, megatron/training/arguments.py.
 
@@ -93,6 +93,13 @@ class megatron_reader : private launch_book {
     data_ = static_cast<int>(left);
     p.dp = data_;
     p.sequence_parallel = stands("sequence-parallel") && p.tp > 1;
+    read_vocabulary();
+  }
+  /// The table is padded so that each tensor rank has whole rows, by default in 128s.
+  void read_vocabulary() {
+    const extent_t step = extent_t{number("make-vocab-size-divisible-by", 128)} * out_.plan.tp;
+    const extent_t padded = ceil_divide(d.vocabulary, step) * step;
+    if (padded != d.vocabulary) out_.vocabulary = padded;
   }
   /// Holds torchrun's nodes times `each`, devices of a node by option `name`, against --devices.
   void check_world(int each, const char* name) {

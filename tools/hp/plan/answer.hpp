@@ -128,6 +128,7 @@ inline void launch(answer& a, const choice& c) {
     throw hp_tool::bad_input(e.what());
   }
   a.plan = a.launch->plan;
+  if (a.launch->vocabulary > 0) a.config.model.vocabulary = a.launch->vocabulary;
   if (c.sequence_is_said) a.plan.sequence = c.sequence;
   if (c.stack_is_said) return;
   a.stack = *hp::find_stack(a.launch->stack);
