@@ -30,8 +30,8 @@ function(hyperparallel_add_hp_page name status kinds)
 endfunction()
 
 hyperparallel_add_hp(help --help)
-set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*serve .*offload .*sched .*trace .*truth .*Exit status: 0 good")
-foreach(subcommand IN ITEMS explain replay tables plan serve offload trace truth)
+set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*check .*serve .*offload .*sched .*trace .*truth .*Exit status: 0 good")
+foreach(subcommand IN ITEMS explain replay tables plan check serve offload trace truth)
   hyperparallel_add_hp(help.${subcommand} ${subcommand} --help)
   set_tests_properties(hp.help.${subcommand} PROPERTIES PASS_REGULAR_EXPRESSION
                        "--json .*hp ${subcommand} .*Exit status: 0 .*, 1 .*, 2 bad input")
@@ -76,6 +76,34 @@ set_tests_properties(hp.plan.to PROPERTIES PASS_REGULAR_EXPRESSION
 hyperparallel_add_hp(plan.from.args plan "${configs}/mixtral_8x7b.json" --devices 128 --hardware h100 --from "${launch}/mixtral_8x7b.args")
 set_tests_properties(hp.plan.from.args PROPERTIES PASS_REGULAR_EXPRESSION
   "tp=2,pp=4,dp=4,ep=4,zero=1,micro_batches=16,recompute=selective,experts_along=tp; 256 sequences.*not heeded: --moe-grouped-gemm .line 7.; --moe-token-dispatcher-type alltoall .line 8.")
+# Legal and fits, legal and does not fit, not legal by the sizes of the model, not legal by itself.
+hyperparallel_add_hp(check check "${configs}/mixtral_8x7b.json" --devices 128 --hardware h100 --from "${launch}/mixtral_8x7b.args")
+set_tests_properties(hp.check PROPERTIES PASS_REGULAR_EXPRESSION
+  "--stack megatron: tp=2,pp=4.*\nlegal\nfits: a device needs .*\na step takes .*\nnot heeded: --moe-grouped-gemm .line 7.; ")
+hyperparallel_add_hp_json(check 0 FIGURES legal=true good=true "verdict=\"fits\"" needed_bytes step_seconds near=[]
+                          COMMAND check "${configs}/mixtral_8x7b.json" --devices 128 --hardware h100 --from "${launch}/mixtral_8x7b.args")
+hyperparallel_add_hp_json(check.does_not_fit 1 FIGURES legal=true good=false "verdict=\"does not fit\"" "near.0.changes=[\"recompute none -> full\"]"
+                          "near.0.words.given=[\"--recompute-granularity full\",\"--recompute-method uniform\",\"--recompute-num-layers 1\"]"
+                          "near.1.words.dropped=[\"--use-distributed-optimizer\"]" launch.padded_vocabulary=128512
+                          COMMAND check "${configs}/llama3_70b.json" --devices 64 --hardware h100 --from "${launch}/llama3_70b.sh")
+hyperparallel_add_hp_json(check.sequence 1 FIGURES legal=true "verdict=\"does not fit\"" plan.sequence=131072
+                          COMMAND check "${configs}/mixtral_8x7b.json" --devices 128 --hardware h100 --from "${launch}/mixtral_8x7b.args" --sequence 131072)
+hyperparallel_add_hp_json(check.heads 1 FIGURES legal=false "why=\"tp=16 does not divide key and value heads, 8; these do: 1, 2, 4, 8\""
+                          "near.0.changes=[\"tp 16 -> 8\",\"cp 1 -> 2\"]" "near.0.verdict=\"fits\"" near.0.step_seconds
+                          "near.0.words.given=[\"--tensor-model-parallel-size 8\",\"--context-parallel-size 2\"]"
+                          COMMAND check "${configs}/llama3_8b.json" --devices 16 --hardware h100 --from "${launch}/more_ranks_than_heads.args")
+hyperparallel_add_hp_json(check.contradiction 1 FIGURES legal=false "near.0.changes=[\"tp 3 -> 4\"]" near.0.devices=16 launch.padded_vocabulary=null
+                          COMMAND check "${configs}/llama3_8b.json" --devices 16 --hardware h100 --from "${launch}/tensors_of_three.args")
+# Launch lines by the numbers of public recipes fit the devices that these are for.
+foreach(row IN ITEMS "llama3_8b|8|llama3_8b_fp8.sh" "llama31_405b_fp8|1024|llama31_405b.sh" "deepseek_v3|1024|deepseek_v3.sh"
+                     "qwen3_30b_a3b|16|qwen3_30b_a3b.args")
+  string(REPLACE "|" ";" row "${row}")
+  list(GET row 0 model)
+  list(GET row 1 devices)
+  list(GET row 2 line)
+  hyperparallel_add_hp_json(check.${line} 0 FIGURES legal=true "verdict=\"fits\"" "stack=\"megatron\"" launch.unheeded.0 launch.notes
+                            COMMAND check "${configs}/${model}.json" --devices ${devices} --hardware h100 --from "${launch}/${line}")
+endforeach()
 set_tests_properties(hp.plan PROPERTIES PASS_REGULAR_EXPRESSION "fits: a device needs .*lower bound .*MFU ")
 hyperparallel_add_hp_json(plan 0 FIGURES legal=true "verdict=\"fits\"" plan.tp=2 memory.needed_bytes step.seconds
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64)

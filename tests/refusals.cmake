@@ -187,6 +187,19 @@ if(TARGET hp)
                             --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/llama3_70b.sh")
   hyperparallel_add_refusal(hp plan.from_other_world 2 "line 1: --nproc_per_node 8: with 8 nodes these are 64 devices; --devices is 16"
                             plan "${llama}" --devices 16 --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/world.args")
+  # What can be read and is not legal is an answer of hp check; what cannot be read is none.
+  hyperparallel_add_late_refusal(hp check.contradiction /dev/null 1
+    "line 2: --tensor-model-parallel-size 3: tp=3 x pp=1 x cp=1 are 3 devices, of which 16 is no multiple" check "${llama}"
+    --devices 16 --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/tensors_of_three.args")
+  hyperparallel_add_late_refusal(hp check.other_sizes /dev/null 1 "line 9: --num-layers 80: the config.json has 32" check "${llama}"
+                                 --devices 64 --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/llama3_70b.sh")
+  hyperparallel_add_late_refusal(hp check.heads /dev/null 1 "not legal: tp=16 does not divide key and value heads, 8" check "${llama}" --devices 16
+                                 --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/more_ranks_than_heads.args")
+  hyperparallel_add_refusal(hp check.no_file 2 "cannot read 'missing.sh': No such file" check "${llama}" --devices 16 --from missing.sh)
+  hyperparallel_add_refusal(hp check.no_line 2 "--from is required" check "${llama}" --devices 16)
+  hyperparallel_add_refusal(hp check.no_sequence 2 "--seq-length is missing" check "${llama}" --devices 16 --from
+                            "${CMAKE_CURRENT_SOURCE_DIR}/configs/llama3_8b.json")
+  hyperparallel_add_number_refusals("hp;check" "whole number from" --devices --sequence)
   hyperparallel_add_refusal(hp plan.from_and_fix 2 "--fix excludes --from" plan "${llama}" --devices 16 --fix tp=2 --from none.sh)
   hyperparallel_add_refusal(hp plan.devices 2 "tp=8 x dp=4 are 32 devices" plan "${llama}" --devices 16 --fix
                             tp=8,dp=4)
@@ -552,8 +565,8 @@ function(hyperparallel_add_explain_refusal name expect)
 endfunction()
 
 if(TARGET hp)
-  hyperparallel_add_refusal(hp no_command 2 "hp: no command is named; known: explain, replay, tables, plan, serve, offload, sched, trace, truth")
-  hyperparallel_add_refusal(hp unknown_command 2 "hp: 'move': no such command; known: explain, replay, tables, plan, serve, offload, sched, trace, truth" move)
+  hyperparallel_add_refusal(hp no_command 2 "hp: no command is named; known: explain, replay, tables, plan, check, serve, offload, sched, trace, truth")
+  hyperparallel_add_refusal(hp unknown_command 2 "hp: 'move': no such command; known: explain, replay, tables, plan, check, serve, offload, sched, trace, truth" move)
   hyperparallel_add_refusal(hp unknown_option 2 "hp: The following argument was not expected: --move; known: --help" --move)
   hyperparallel_add_refusal(hp explain.no_value 2 "hp explain: --dtype: a value is missing" explain --dtype)
   hyperparallel_add_explain_refusal(missing_option "--dtype is missing; expected the type" --dtype -)

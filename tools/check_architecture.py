@@ -83,6 +83,7 @@ FOLDERS_WITHOUT_TEST = {
 }
 # Test files that mirror no header, with the reason.
 WITHOUT_HEADER = {
+    "io/megatron_lines_test.cpp": "reads whole launch lines of public models, over reader, shell and writer",
     "offload/host_swap_test.cpp": "holds the laws of a baseline that hp tables prints",
     "step/supernode_figures_test.cpp": "holds relations of the figures of supernodes that hp tables prints",
     "layers/all_layers_test.cpp": "holds what every layer of the front header has in common",

@@ -89,4 +89,21 @@ TEST(launch_expressions, verdicts_join_as_in_three_valued_logic) {
     }
 }
 
+TEST(launch_expressions, patterns_of_a_case) {
+  EXPECT_EQ(hp::detail::verdict_of_pattern("8B", "8B"), true);
+  EXPECT_EQ(hp::detail::verdict_of_pattern("8B", "70B"), false);
+  EXPECT_EQ(hp::detail::verdict_of_pattern("$(size)", "*"), true);
+  EXPECT_EQ(hp::detail::verdict_of_pattern("$(size)", "8B"), std::nullopt);
+  EXPECT_EQ(hp::detail::verdict_of_pattern("8B", "8*"), std::nullopt);
+  EXPECT_EQ(hp::detail::verdict_of_pattern("$SIZE", ""), true) << "what is not set is empty";
+}
+
+TEST(launch_expressions, joints_of_tests) {
+  EXPECT_EQ(hp::detail::joined(true, "&&", false), false);
+  EXPECT_EQ(hp::detail::joined(std::nullopt, "&&", false), false);
+  EXPECT_EQ(hp::detail::joined(std::nullopt, "||", false), std::nullopt);
+  EXPECT_EQ(hp::detail::joined(false, "||", true), true);
+  EXPECT_EQ(hp::detail::joined(true, "", std::nullopt), std::nullopt);
+}
+
 }  // namespace

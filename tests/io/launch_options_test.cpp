@@ -79,6 +79,42 @@ TEST(launch_options, of_branches_the_one_is_read_whose_test_holds) {
       << "a list that only a branch uses that is not read";
 }
 
+// As published scripts choose the size of a model.
+TEST(launch_options, of_a_case_the_branch_of_the_value_is_read) {
+  const std::string chosen =
+      "case $SIZE in\n  8B)\n    A=(--layers 32)\n    ;;\n  70B | \"70b\")\n    A=(--layers 80); B=2 ;;\n"
+      "  *) A=(--layers 1)\nesac\nrun ${A[@]}";
+  EXPECT_EQ(told("SIZE=8B\n" + chosen), "layers=32@4");
+  EXPECT_EQ(told("SIZE=70B\n" + chosen), "layers=80@7");
+  EXPECT_EQ(told("SIZE=70b\n" + chosen), "layers=80@7");
+  EXPECT_EQ(told("SIZE=\n" + chosen), "layers=1@8");
+  EXPECT_EQ(told(chosen), "layers=1@7") << "what the script does not set is empty";
+  EXPECT_EQ(told("S=a\ncase \"${S}\" in (a) run --a ;; (b) run --b ;; esac; run --c"), "a@2 c@2");
+  EXPECT_EQ(told("S=a\ncase $S in a) case $S in b) run --b;; a) run --a;; esac; run --c;; b) run --d;; esac; run --e"),
+            "a@2 c@2 e@2");
+  EXPECT_EQ(told("S=b\nif [ $S = b ]; then case $S in a) run --a;; b) if [ $S = a ]; then run --b; else run --c; fi;; "
+                 "esac; fi; run --d"),
+            "c@2 d@2");
+  EXPECT_EQ(told("case $(hostname) in a) run --a;; *) run --b;; esac"), "a@1 b@1") << "not certain";
+  EXPECT_EQ(told("S=ab\ncase $S in a*) run --a;; ab) run --b;; c) run --c;; esac"), "a@2 b@2") << "a pattern is not";
+  EXPECT_EQ(told("case closed\nrun --a"), "a@2") << "no case of a shell";
+  EXPECT_EQ(told("case a in b c\nrun --a"), "a@2") << "neither";
+}
+
+TEST(launch_options, behind_a_test_is_read_what_it_lets_run) {
+  EXPECT_EQ(told("A=1\n[ $A -eq 1 ] && run --a\n[ $A -eq 2 ] && run --b\nrun --c"), "a@2 c@4");
+  EXPECT_EQ(told("A=1\n[[ $A == 1 ]] || run --a\n[[ $A == 2 ]] || run --b"), "b@3");
+  EXPECT_EQ(told("A=1\n[[ $A == 1 && -n \"$B\" ]] && run --a\n[[ $A == 2 || -z $B ]] && run --b"), "b@3");
+  EXPECT_EQ(told("[ -z \"$TP\" ] && TP=2\n[ -z \"$TP\" ] && TP=4\nrun --tp $TP"), "tp=2@3") << "a default";
+  EXPECT_EQ(told("[ 1 -eq 1 ] && L=(--a) || L=(--b)\nrun ${L[@]}"), "a@1");
+  EXPECT_EQ(told("[ 1 -eq 2 ] && L=(--a) || L=(--b)\nrun ${L[@]}"), "b@1");
+  EXPECT_EQ(told("[ 1 -eq 2 ] &&\n  run --a\nrun --b"), "b@3");
+  EXPECT_EQ(told("cd x && run --a || run --b"), "a@1 b@1") << "a command has no value";
+  EXPECT_EQ(told("[ -f x ] && run --a; [ $(id) = 0 ] || run --b"), "a@1 b@1");
+  EXPECT_EQ(told("[ 1 -eq 2 ] && { run --a; run --b; }\nrun --c"), "a@1 b@1 c@2") << "a group is read";
+  EXPECT_EQ(told("[ 1 -eq 2 \nrun --a"), "a@2") << "no test";
+}
+
 TEST(launch_options, all_branches_are_read_where_no_test_is_certain) {
   EXPECT_EQ(told("if [ -f x ]; then run --a; elif [ 1 -eq 1 ]; then run --b; else run --c; fi"), "a@1 b@1");
   EXPECT_EQ(told("if docker ps; then run --a; else run --b; fi"), "a@1 b@1");
@@ -90,9 +126,9 @@ TEST(launch_options, all_branches_are_read_where_no_test_is_certain) {
 
 TEST(launch_options, any_bytes_are_read_to_their_end) {
   std::mt19937 random(91);
-  const std::string pieces[] = {"--a", " ",  "\n",   "\\",   "\"",  "'", "$", "(",  ")", "((", "))",
-                                "{",   "}",  "=",    "X",    "[@]", "1", "#", "*",  "+", "+=", ":-",
-                                "\t",  "if", "then", "else", "fi",  "[", "]", "&&", ";"};
+  const std::string pieces[] = {"--a", " ",  "\n",  "\\", "\"", "'", "$",  "(",    ")",  "((",   "))", "{",    "}",
+                                "=",   "X",  "[@]", "1",  "#",  "*", "+",  "+=",   ":-", "\t",   "if", "then", "else",
+                                "fi",  "[ ", "]",   "&&", "||", ";", ";;", "case", "in", "esac", "a)"};
   for (int n = tested::tries(3000, 50000); n > 0; --n) {
     std::string text;
     for (int k = static_cast<int>(random() % 30); k > 0; --k) text += pieces[random() % std::size(pieces)];

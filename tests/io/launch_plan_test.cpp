@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
+
+#include "support/tries.hpp"
 
 namespace hp = hyperparallel;
 
@@ -13,9 +17,12 @@ namespace {
 struct book : hp::detail::launch_book {
   book(const std::vector<hp::launch_option>& given, hp::detail::same_option twice)
       : launch_book(given, path, "--", twice) {}
+  using launch_book::contradict;
+  using launch_book::find;
   using launch_book::name_unheeded;
   using launch_book::number;
   using launch_book::out_;
+  using launch_book::result;
   using launch_book::stands;
   using launch_book::word;
   inline static const std::string path = "run.sh";
@@ -62,6 +69,59 @@ TEST(launch_plan, numbers_that_are_none) {
   book b({{"tp", {"$TP"}, 2}}, last);
   EXPECT_EQ(error_of([&] { static_cast<void>(b.number("tp", 1)); }),
             "cannot read 'run.sh': line 2: --tp $TP: the file does not say what $TP is");
+}
+
+TEST(launch_plan, the_first_contradiction_is_thrown_with_what_was_read) {
+  book b({{"tp", {"3"}, 2}, {"layers", {"40"}, 5}}, last);
+  b.out_.plan.tp = b.number("tp", 1);
+  b.contradict(*b.find("tp"), "8 is no multiple");
+  b.contradict(*b.find("layers"), "the model has 32", false);
+  try {
+    static_cast<void>(b.result());
+    FAIL() << "no contradiction";
+  } catch (const hp::launch_contradiction& e) {
+    EXPECT_STREQ(e.what(), "cannot read 'run.sh': line 2: --tp 3: 8 is no multiple");
+    EXPECT_EQ(e.read.plan.tp, 3);
+    EXPECT_TRUE(e.is_of_line);
+  }
+  book none({{"tp", {"2"}, 1}}, last);
+  none.out_.plan.tp = 2;
+  EXPECT_EQ(none.result().plan.tp, 2);
+}
+
+TEST(launch_plan, what_makes_one_line_another) {
+  const auto change = hp::change_of({{"--tp 8", "--bf16", "--zero"}, {}}, {{"--tp 4", "--bf16", "--full"}, {}});
+  EXPECT_EQ(change.given, (std::vector<std::string>{"--tp 4", "--full"}));
+  EXPECT_EQ(change.dropped, std::vector<std::string>{"--zero"});
+  const auto sections =
+      hp::change_of({{"[a]", "x = 1", "y = 2", "[b]", "x = 1"}, {}}, {{"[a]", "x = 1", "[b]", "x = 3", "z = 4"}, {}});
+  EXPECT_EQ(sections.given, (std::vector<std::string>{"[b]", "x = 3", "z = 4"}));
+  EXPECT_EQ(sections.dropped, std::vector<std::string>{"[a] y"});
+}
+
+/// From any line to any other: what is not dropped and not given anew, and what is given, are the lines of the other.
+TEST(launch_plan, changes_lead_to_the_other_line) {
+  std::mt19937 random(7);
+  const auto name_of = [](const std::string& line) { return line.substr(0, line.find(' ')); };
+  const auto some = [&] {
+    hp::launch_text t;
+    for (const char* name : {"--a", "--b", "--c", "--d", "--e"})
+      if (random() % 3 != 0) t.lines.push_back(std::string(name) + " " + std::to_string(random() % 3));
+    return t;
+  };
+  for (int n = tested::tries(500, 5000); n > 0; --n) {
+    const hp::launch_text from = some(), to = some();
+    const hp::launch_change c = hp::change_of(from, to);
+    std::vector<std::string> lines = c.given;
+    for (const std::string& line : from.lines) {
+      const auto is_named = [&](const std::string& other) { return name_of(other) == name_of(line); };
+      if (std::none_of(c.dropped.begin(), c.dropped.end(), is_named) &&
+          std::none_of(c.given.begin(), c.given.end(), is_named))
+        lines.push_back(line);
+    }
+    std::sort(lines.begin(), lines.end());
+    ASSERT_EQ(lines, to.lines);
+  }
 }
 
 }  // namespace

@@ -133,6 +133,48 @@ TEST(megatron_launch, memory_is_as_the_line_says) {
   EXPECT_EQ(twice.notes, std::vector<std::string>{"--micro-batch-size stands twice; that of line 2 counts"});
 }
 
+/// The table has rows for each tensor rank, as training/tokenizer pads them.
+TEST(megatron_launch, the_vocabulary_is_padded) {
+  const auto rows = [](const std::string& more, const hp::decoder& d) {
+    return plan("--seq-length 1024 " + more, d, 8).vocabulary;
+  };
+  EXPECT_EQ(rows("--tensor-model-parallel-size 8", hp::test::gpt2), 51200) << "of 50257, as GPT-3 is published";
+  EXPECT_EQ(rows("", hp::test::gpt2), 50304);
+  EXPECT_EQ(rows("--make-vocab-size-divisible-by 1", hp::test::gpt2), 0) << "as they are";
+  EXPECT_EQ(rows("--tensor-model-parallel-size 2", hp::test::llama3_8b), 0);
+  EXPECT_EQ(rows("--tensor-model-parallel-size 8", hp::test::llama3_8b), 129024);
+}
+
+/// What gradients are added up in and what weights are stored in, as arguments.py checks them.
+TEST(megatron_launch, formats_of_gradients_and_weights) {
+  const auto of = [&](const std::string& more) { return plan("--seq-length 4096 " + more, hp::test::llama3_8b, 8); };
+  const auto sum = [&](const std::string& more) { return of(more).plan.formats.sum; };
+  EXPECT_EQ(sum("--bf16"), hp::data_type::f32);
+  EXPECT_EQ(sum("--bf16 --accumulate-allreduce-grads-in-fp32"), hp::data_type::f32);
+  EXPECT_EQ(sum("--bf16 --grad-reduce-in-bf16"), hp::data_type::bf16);
+  EXPECT_EQ(sum("--fp16"), hp::data_type::bf16) << "the buffer has the type of the parameters";
+  EXPECT_EQ(sum("--fp16 --accumulate-allreduce-grads-in-fp32"), hp::data_type::f32);
+  EXPECT_EQ(sum("--bf16 --use-precision-aware-optimizer --main-grads-dtype bf16"), hp::data_type::bf16);
+  EXPECT_EQ(sum("--bf16 --use-precision-aware-optimizer --main-grads-dtype fp32"), hp::data_type::f32);
+  EXPECT_EQ(of("--grad-reduce-in-bf16").unheeded, std::vector<std::string>{"--grad-reduce-in-bf16 (line 1)"});
+  EXPECT_EQ(of("--bf16 --main-grads-dtype bf16").unheeded, std::vector<std::string>{"--main-grads-dtype bf16 (line 1)"})
+      << "without the optimizer that has it";
+  EXPECT_EQ(complaint("--seq-length 1 --bf16 --accumulate-allreduce-grads-in-fp32 --use-precision-aware-optimizer "
+                      "--main-grads-dtype bf16",
+                      hp::test::llama3_8b, 8),
+            "cannot read 'run.sh': line 1: --main-grads-dtype bf16: contradicts --accumulate-allreduce-grads-in-fp32");
+  EXPECT_TRUE(of("--bf16 --fp8-format hybrid --fp8-param-gather").plan.formats.stores_bytes());
+  EXPECT_EQ(of("--bf16 --fp8-format hybrid --fp8-param-gather").unheeded, std::vector<std::string>{});
+  EXPECT_EQ(of("--bf16 --fp8-param-gather").unheeded, std::vector<std::string>{"--fp8-param-gather (line 1)"});
+  const std::string aware = "--bf16 --use-precision-aware-optimizer ";
+  EXPECT_EQ(of(aware + "--main-params-dtype fp16").unheeded,
+            std::vector<std::string>{"--main-params-dtype fp16 (line 1): masters are counted in 32 bits"});
+  EXPECT_EQ(of(aware + "--main-params-dtype fp32").unheeded, std::vector<std::string>{});
+  EXPECT_EQ(of(aware + "--exp-avg-dtype fp16 --exp-avg-sq-dtype fp16").plan.formats.moment, hp::data_type::bf16);
+  EXPECT_EQ(of(aware + "--exp-avg-dtype bf16").unheeded,
+            std::vector<std::string>{"--exp-avg-dtype bf16 (line 1): moments that differ are counted in 32 bits"});
+}
+
 TEST(megatron_launch, what_contradicts_is_one_line_with_file_line_and_option) {
   const hp::decoder& d = hp::test::llama3_8b;
   EXPECT_EQ(
@@ -162,6 +204,43 @@ TEST(megatron_launch, what_contradicts_is_one_line_with_file_line_and_option) {
       "pp=1");
   EXPECT_EQ(complaint("--seq-length 1 --recompute-granularity some", d, 8),
             "cannot read 'run.sh': line 1: --recompute-granularity some: known: full, selective");
+}
+
+/// What was read of a line that is not legal: the plans near it are looked for from there.
+TEST(megatron_launch, a_contradiction_has_what_was_read) {
+  const auto contradiction = [](const std::string& text, const hp::decoder& d, int devices) {
+    try {
+      plan(text, d, devices);
+    } catch (const hp::launch_contradiction& e) {
+      return e;
+    }
+    ADD_FAILURE() << text;
+    return hp::launch_contradiction("", "", false, {});
+  };
+  const auto degrees = contradiction("--tensor-model-parallel-size 3 --seq-length 4096 --bf16 --global-batch-size 64",
+                                     hp::test::llama3_8b, 16);
+  EXPECT_TRUE(degrees.is_of_line);
+  EXPECT_EQ(degrees.read.plan.tp, 3);
+  EXPECT_EQ(degrees.read.plan.dp, 4) << "the most that the devices are a multiple of";
+  EXPECT_EQ(degrees.read.plan.micro_batches, 16);
+  EXPECT_EQ(degrees.read.plan.sequence, 4096);
+  EXPECT_EQ(degrees.read.plan.formats, hp::find_formats("bf16")->formats);
+  const auto sizes = contradiction("--num-layers 40 --seq-length 1", hp::test::llama3_8b, 8);
+  EXPECT_FALSE(sizes.is_of_line);
+  const auto experts = contradiction("--seq-length 1 --expert-model-parallel-size 16", moe(), 8);
+  EXPECT_TRUE(experts.is_of_line);
+  EXPECT_EQ(experts.read.plan.ep, 16);
+  EXPECT_FALSE(hp::check_plan(moe(), experts.read.plan, 8).ok());
+  for (const char* text : {"--seq-length many", "--bf16", "--seq-length 1 --recompute-granularity some"})
+    EXPECT_THROW(
+        {
+          try {
+            plan(text, hp::test::llama3_8b, 8);
+          } catch (const hp::launch_contradiction&) {
+          }
+        },
+        hp::io_error)
+        << text << ": cannot be read";
 }
 
 }  // namespace

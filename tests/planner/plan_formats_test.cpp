@@ -67,6 +67,53 @@ TEST(PlanFormats, NarrowMomentsAreLessOfTheStates) {
   }
 }
 
+// Sums of 16 bits take 2 bytes a parameter less, and half of what is reduced once a step; states and parameters are as they were.
+TEST(PlanFormats, NarrowSumsAreLessOfTheGradients) {
+  const hp::decoder& d = hp::test::llama3_8b;
+  hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  hp::decoder_plan p{.dp = 8,
+                     .micro_batches = 2,
+                     .recomputed = true,
+                     .formats = hp::find_formats("bf16")->formats,
+                     .batch = 16,
+                     .sequence = 4096};
+  const hp::plan_estimate wide = hp::estimate_plan(d, p, prices);
+  p.formats = hp::find_formats("bf16_sums16")->formats;
+  const hp::plan_estimate narrow = hp::estimate_plan(d, p, prices);
+  ASSERT_TRUE(wide.ok() && narrow.ok());
+  const auto of = [](const hp::plan_estimate& e, hp::memory_class c) { return e.held[static_cast<int>(c)]; };
+  const hp::extent_t n = hp::parameters_of(d).total();
+  EXPECT_EQ(of(wide, hp::memory_class::gradients) - of(narrow, hp::memory_class::gradients), 2 * n);
+  EXPECT_EQ(of(wide, hp::memory_class::states), of(narrow, hp::memory_class::states));
+  EXPECT_EQ(of(wide, hp::memory_class::parameters), of(narrow, hp::memory_class::parameters));
+  EXPECT_NEAR(static_cast<double>(wide.received[0]) / static_cast<double>(narrow.received[0]), 2.0, 0.001);
+  EXPECT_LT(narrow.time(), wide.time());
+}
+
+// Weights of 8 bits are a byte less of each weight of a layer, stored and gathered; gradients, states and other parameters are as they were.
+TEST(PlanFormats, NarrowWeightsAreLessOfTheParameters) {
+  const hp::decoder& d = hp::test::llama3_8b;
+  hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  hp::decoder_plan p{
+      .dp = 8, .recomputed = true, .formats = hp::find_formats("fp8")->formats, .batch = 8, .sequence = 4096};
+  const hp::extent_t head = 2 * d.vocabulary * d.hidden, norms = (2 * d.layers + 1) * d.hidden;
+  const hp::extent_t weights = hp::parameters_of(d).total() - head - norms;
+  const auto of = [](const hp::plan_estimate& e, hp::memory_class c) { return e.held[static_cast<int>(c)]; };
+  for (const int zero : {0, 1, 3}) {
+    p.zero = zero;
+    p.formats.narrow_weights = false;
+    const hp::plan_estimate wide = hp::estimate_plan(d, p, prices);
+    p.formats.narrow_weights = true;
+    const hp::plan_estimate narrow = hp::estimate_plan(d, p, prices);
+    ASSERT_TRUE(wide.ok() && narrow.ok());
+    EXPECT_EQ(of(wide, hp::memory_class::parameters) - of(narrow, hp::memory_class::parameters),
+              zero == 3 ? weights / 8 : weights);
+    EXPECT_EQ(of(wide, hp::memory_class::states), of(narrow, hp::memory_class::states));
+    // Gathered are 7/8 of the weights: not under ZeRO 0, once under ZeRO 1, for forward and for backward under ZeRO 3.
+    EXPECT_EQ(wide.received[0] - narrow.received[0], (zero == 0 ? 0 : zero == 1 ? 1 : 2) * (weights / 8 * 7));
+  }
+}
+
 // What is gathered and reduced of parameters halves; what a step computes takes less in fp8, and never less than half.
 TEST(PlanFormats, TrafficAndTimeFollow) {
   const hp::decoder& d = hp::test::llama3_8b;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "../../examples/command_line.hpp"
+#include "plan/options.hpp"
 #include "plan/pictures.hpp"
 #include "plan/search_json.hpp"
 #include "plan/search_text.hpp"
@@ -19,8 +20,6 @@
 namespace {
 
 using decoder_plans::answer, decoder_plans::choice;
-
-constexpr std::int64_t most_memory = std::int64_t{1} << 50;
 
 int complain(const std::string& why) {
   std::fflush(stdout);
@@ -69,11 +68,7 @@ int run(const choice& c) {
 
 hp_tool::work hp_tool::add_plan(CLI::App& app) {
   const auto c = std::make_shared<choice>();
-  app.add_option("config", c->config, "the model's config.json, as Hugging Face publishes it")->required();
-  app.add_option("--devices", c->devices, "how many the machine has")->required()->check(command_line::whole(1, 16384));
-  app.add_option("--hardware", c->hardware,
-                 decoder_plans::known_hardware_names() +
-                     " (the first by default), or FILE.json (docs/how-to/describe-your-hardware.md)");
+  decoder_plans::add_question(app, *c);
   CLI::Option* const fix = app.add_option(
       "--fix", c->fixes,
       "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), copies (of what zero shards), micro_batches, recompute "
@@ -101,18 +96,8 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   app.add_option("--sequence", c->sequence, "tokens in a sequence (default: 4096)")
       ->excludes(from)
       ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
-  app.add_option("--memory", c->memory, "that a device has (default: what it reports, else what the hardware has)")
-      ->transform(command_line::bytes(most_memory));
-  app.add_option("--reserve", c->reserve.library_bytes,
-                 "what run time and communication library keep of it (default, assumed: 2GiB)")
-      ->transform(command_line::bytes(most_memory, 0));
-  app.add_option("--allocator", c->reserve.allocator_per_mille,
-                 "what the allocator wastes, per mille of the peak (default, assumed: 30)")
-      ->check(command_line::whole<hyperparallel::extent_t>(0, 1000));
-  CLI::Option* const stack =
-      app.add_option("--stack", c->stack,
-                     "whose memory and computing are printed: " + decoder_plans::known_stack_names() +
-                         " (the first by default; docs/reference/strategy-search.md, stacks)");
+  decoder_plans::add_device_options(app, *c);
+  decoder_plans::add_stack(app, *c, "the first");
   CLI::Option* const precision =
       app.add_option("--precision", c->precision,
                      decoder_plans::known_format_names() +
@@ -153,8 +138,5 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "hp plan config.json --devices 64 --fix tp=8,pp=4,micro_batches=16,recompute=full --batch 256 --json\n\n"
       "Exit status: 0 a plan fits, if tightly, 1 none does or the plan cannot be, 2 bad input.");
   precision->excludes(from);
-  return [c, stack] {
-    c->stack_is_said = stack->count() > 0;
-    return run(*c);
-  };
+  return [c] { return run(*c); };
 }

@@ -28,6 +28,7 @@ work add_explain(CLI::App& app);
 work add_replay(CLI::App& app);
 work add_tables(CLI::App& app);
 work add_plan(CLI::App& app);
+work add_check(CLI::App& app);
 work add_serve(CLI::App& app);
 work add_offload(CLI::App& app);
 work add_sched(CLI::App& app);
@@ -44,6 +45,7 @@ inline constexpr subcommand subcommands[] = {
     {"replay", "Ground-truth vectors, one JSON object a line, held against the library.", add_replay},
     {"tables", "Published figures beside ours, from one set of parameters.", add_tables},
     {"plan", "Whether training fits on devices and how long a step takes, from a config.json.", add_plan},
+    {"check", "Whether a launch line is legal and fits, by the exit status, and what is nearest that does.", add_check},
     {"serve", "An estimate of inference: memory by tier, longest context, prefill and decode.", add_serve},
     {"offload", "What offload to the host's memory buys in the training of large models.", add_offload},
     {"sched", "Pipeline schedules as torch's schedule files: made, proved, timed and drawn.", add_sched},

@@ -4,6 +4,7 @@
 //
 //   $(( (TP + 1) * PP / 2 ))         value_of_sum, by the variables that the script has set
 //   [ $PR = bf16 ]  [[ -z "$X" ]]    verdict_of_test of the words between the brackets
+//   case $PR in bf16) …              verdict_of_pattern
 //
 // Laws: tests of files, patterns and answers of commands, and numbers above 2^40, have no value. In a test, a variable that the
 // script does not set is empty. O(bytes).
@@ -13,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -117,6 +119,14 @@ inline std::optional<bool> verdict_of_test(std::vector<std::string> words) {
   return {};
 }
 
+/// Whether the word of a `case` is that of a pattern; `*` is of every word.
+inline std::optional<bool> verdict_of_pattern(std::string word, const std::string& pattern) {
+  if (pattern == "*") return true;
+  if (word.find("$(") != std::string::npos || pattern.find_first_of("*?[$") != std::string::npos) return {};
+  if (word.starts_with("$")) word.clear();
+  return word == pattern;
+}
+
 /// Of two verdicts.
 inline std::optional<bool> either(std::optional<bool> a, std::optional<bool> b) {
   if (a == true || b == true) return true;
@@ -125,6 +135,11 @@ inline std::optional<bool> either(std::optional<bool> a, std::optional<bool> b) 
 inline std::optional<bool> both(std::optional<bool> a, std::optional<bool> b) {
   if (a == false || b == false) return false;
   return a && b ? a : std::nullopt;
+}
+
+/// Of two that "&&" or "||" joins; the second, where nothing does.
+inline std::optional<bool> joined(std::optional<bool> a, std::string_view joint, std::optional<bool> b) {
+  return joint == "&&" ? both(a, b) : joint == "||" ? either(a, b) : b;
 }
 
 }}}  // namespace hyperparallel::v0_2::detail

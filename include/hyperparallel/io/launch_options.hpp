@@ -9,8 +9,8 @@
 //
 // Words that begin with "--" are options; what follows, up to the next one, are their values. Nothing is run: a value that
 // a command or a variable of the environment would give stays as it is written; readers of that option refuse it by name.
-// Of `if`, `elif` and `else` the branch whose test holds is read. All branches are read where a test has no value; so are commands
-// behind `&&`, in loops and in `case`. Law: every option has the line on which it begins. A list that no command uses is read last.
+// Of `if`, `elif` and `else` the branch whose test holds is read, of `case` the one with the value's pattern, and behind `&&` and `||` what the
+// test before them lets run. All are read where a test has no value; so are commands in loops, and those between braces. Law: every option has the line on which it begins. A list that no command uses is read last.
 // O(bytes).
 
 #include <algorithm>
@@ -41,26 +41,28 @@ class launch_reader : private launch_words {
   }
 
  private:
-  /// A branch of an `if`. What is not certain is read, whichever branch it is in.
+  /// A branch of an `if` or a `case`. What is not certain is read, whichever branch it is in.
   struct branch {
     std::optional<bool> earlier = false;  ///< one of the branches before it is the one that runs
     std::optional<bool> now = true;       ///< its own condition
+    bool is_case = false;
+    bool wants_pattern = false;  ///< of a `case`: the next word is one
+    std::string word{};          ///< of a `case`: what patterns are held against
     bool is_read() const { return now != false && earlier != true; }
   };
-  /// if, elif, else and fi at the begin of a command. False where there is none.
+  /// What opens, parts and closes branches, at the begin of a command. False where there is nothing of it.
   bool read_branch() {
-    const bool known = step_over_branch();
-    reads_ = std::all_of(branches_.begin(), branches_.end(), [](const branch& b) { return b.is_read(); });
-    return known;
+    const bool known = !branches_.empty() && branches_.back().is_case ? step_over_pattern() : step_over_if();
+    return known || (branches_.empty() || !branches_.back().wants_pattern ? step_over_case() : false);
   }
-  bool step_over_branch() {
+  bool step_over_if() {
     if (keyword("if")) {
       branch b;
       if (!read_condition(b.now)) return false;
       branches_.push_back(b);
       return true;
     }
-    if (branches_.empty()) return false;
+    if (branches_.empty() || branches_.back().is_case) return false;
     branch& b = branches_.back();
     if (keyword("elif")) {
       b.earlier = either(b.earlier, b.now);
@@ -74,6 +76,90 @@ class launch_reader : private launch_words {
     branches_.pop_back();
     return true;
   }
+  /// `case WORD in`. Nothing is read where that is not all there.
+  bool step_over_case() {
+    const std::size_t begin = at_;
+    const int begin_line = line_;
+    std::vector<word> words;
+    if (keyword("case") && skip(false)) read_word(words, false);
+    if (words.size() == 1 && skip(true) && keyword("in")) {
+      branch b;
+      b.now = false;
+      b.is_case = b.wants_pattern = true;
+      b.word = words[0].text;
+      branches_.push_back(b);
+      return true;
+    }
+    at_ = begin;
+    line_ = begin_line;
+    return false;
+  }
+  /// In a `case`: `esac`, or the patterns up to ")". Where neither is, it was no `case`.
+  bool step_over_pattern() {
+    if (keyword("esac")) {
+      branches_.pop_back();
+      return true;
+    }
+    branch& b = branches_.back();
+    if (!b.wants_pattern) return step_over_if();
+    if (here() == '(') next();
+    b.now = false;
+    for (char end = '|'; end == '|';) {
+      std::vector<word> words;
+      skip(true);
+      read_word(words, false);
+      b.now = either(b.now, verdict_of_pattern(b.word, words.empty() ? std::string() : words[0].text));
+      skip(true);
+      end = more() ? here() : '\0';
+      if (end == '|' || end == ')') next();
+      if (end == ')') b.wants_pattern = false;
+    }
+    if (b.wants_pattern) branches_.pop_back();
+    return true;
+  }
+  /// ";;", which ends a branch of a `case`.
+  bool step_over_clause_end() {
+    if (branches_.empty() || !branches_.back().is_case || !text_.substr(at_).starts_with(";;")) return false;
+    at_ += 2;
+    branch& b = branches_.back();
+    b.earlier = either(b.earlier, b.now);
+    b.now = false;
+    b.wants_pattern = true;
+    return true;
+  }
+  bool is_in_read_branches() const {
+    return std::all_of(branches_.begin(), branches_.end(), [](const branch& b) { return b.is_read(); });
+  }
+
+  /// "&&" or "||", or nothing.
+  std::string_view joint_here() const {
+    const std::string_view two = text_.substr(at_, 2);
+    return two == "&&" || two == "||" ? two : std::string_view();
+  }
+  /// One test, up to what ends it or joins it to the next; `open` where its brackets are not closed yet. False where there is nothing.
+  bool read_test(std::optional<bool>& verdict, bool& open) {
+    std::vector<std::string> words;
+    bool is_test = open, is_certain = true;
+    while (skip(false)) {
+      if (is_mark(here())) {
+        next();
+        is_certain = false;
+        continue;
+      }
+      std::vector<word> read;
+      read_word(read);
+      for (word& w : read)
+        if (w.text == "[" || w.text == "[[" || (words.empty() && w.text == "test"))
+          is_test = open = true;
+        else if (w.text == "]" || w.text == "]]")
+          open = false;
+        else
+          words.push_back(std::move(w.text));
+    }
+    const bool is_any = is_test || !words.empty();
+    verdict = is_test && is_certain ? verdict_of_test(std::move(words)) : std::nullopt;
+    return is_any;
+  }
   /// Tests up to `then`, joined by && and || from left to right. False where no `then` is, and nothing is read.
   bool read_condition(std::optional<bool>& verdict) {
     const std::size_t begin = at_;
@@ -82,30 +168,10 @@ class launch_reader : private launch_words {
     bool open = false;
     while (!without_then_ && (skip(true), more())) {
       if (keyword("then")) return true;
-      std::vector<std::string> words;
-      bool is_test = open, is_certain = true;
-      while (skip(false)) {
-        if (is_mark(here())) {
-          next();
-          is_certain = false;
-          continue;
-        }
-        std::vector<word> read;
-        read_word(read);
-        for (word& w : read)
-          if (w.text == "[" || w.text == "[[" || (words.empty() && w.text == "test"))
-            is_test = open = true;
-          else if (w.text == "]" || w.text == "]]")
-            open = false;
-          else
-            words.push_back(std::move(w.text));
-      }
-      if (is_test || !words.empty()) {
-        const std::optional<bool> one = is_test && is_certain ? verdict_of_test(std::move(words)) : std::nullopt;
-        verdict = joint == "&&" ? both(verdict, one) : joint == "||" ? either(verdict, one) : one;
-      }
-      joint = text_.substr(at_, 2);
-      if (joint == "&&" || joint == "||")
+      std::optional<bool> one;
+      if (read_test(one, open)) verdict = joined(verdict, joint, one);
+      joint = joint_here();
+      if (!joint.empty())
         at_ += 2;
       else if (more())
         next();
@@ -115,10 +181,34 @@ class launch_reader : private launch_words {
     line_ = begin_line;
     return false;
   }
-  /// A command: assignments, or words whose options count.
+  /// A test as a command by itself. Nothing is read where none is, or where its brackets do not end on the line.
+  bool read_test_command(std::optional<bool>& verdict) {
+    const std::size_t begin = at_;
+    const int begin_line = line_;
+    const std::string_view rest = text_.substr(at_);
+    if (!rest.starts_with("[ ") && !rest.starts_with("[[ ")) return false;
+    std::string_view joint;
+    bool open = false;
+    for (;;) {
+      std::optional<bool> one;
+      if (read_test(one, open)) verdict = joined(verdict, joint, one);
+      joint = joint_here();
+      if (!open) return true;
+      if (joint.empty()) break;
+      at_ += 2;
+    }
+    at_ = begin;
+    line_ = begin_line;
+    return false;
+  }
+  /// A command: assignments, a test, or words whose options count.
   void read_command() {
+    const bool runs = joint_ == "&&" ? before_ != false : joint_ == "||" ? before_ != true : true;
     while (skip(true) && read_branch()) continue;
+    reads_ = runs && is_in_read_branches();
     std::vector<word> words;
+    std::optional<bool> verdict;
+    if (more()) read_test_command(verdict);
     while (skip(false)) {
       const std::size_t begin = at_;
       std::size_t end = at_;
@@ -126,16 +216,26 @@ class launch_reader : private launch_words {
       const bool appends = text_.substr(end).starts_with("+=");
       if (end > begin && (appends || text_.substr(end).starts_with("=")) && !is_option_ahead(words)) {
         assign(std::string(text_.substr(begin, end - begin)), end + (appends ? 2 : 1), appends);
+        const std::string_view assigned = text_.substr(begin, at_ - begin);
+        if (assigned.find("$(") == std::string_view::npos && assigned.find('`') == std::string_view::npos)
+          verdict = true;  // it cannot fail
         continue;
       }
       if (is_mark(here())) {
+        if (words.empty()) reads_ = is_in_read_branches();  // of a group of commands all are read
         next();
         continue;
       }
       read_word(words);
     }
-    if (more()) next();
+    if (!words.empty()) verdict.reset();
     if (reads_) take(words);
+    before_ = joined(before_, joint_, verdict);
+    joint_ = joint_here();
+    if (!joint_.empty())
+      at_ += 2;
+    else if (!step_over_clause_end() && more())
+      next();
   }
   /// Behind an option NAME=VALUE is its value.
   static bool is_option_ahead(const std::vector<word>& words) {
@@ -202,7 +302,9 @@ class launch_reader : private launch_words {
 
   std::vector<launch_option> options_;
   std::vector<branch> branches_;
-  bool without_then_ = false;  ///< none is ahead
+  bool without_then_ = false;     ///< none is ahead
+  std::optional<bool> before_{};  ///< of the commands that `joint_` joins the next one to
+  std::string_view joint_{};
 };
 
 }  // namespace detail

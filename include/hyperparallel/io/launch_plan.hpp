@@ -5,9 +5,10 @@
 //   launch_option     a name, its values and its line, of a shell script, TOML, YAML or JSON; of files with sections "section.key"
 //   launch_plan       what a line says, the stack it runs on, what it says that no figure heeds
 //   launch_text       a plan in a framework's words, and what these have no word for
+//   launch_change     what makes one line another
 //
 // A reader is a `launch_book`: it looks options up by name, and what it never looked up is named as not heeded. Errors are io_error
-// of one line with file, line and option. O(options log options).
+// of one line with file, line and option; a line that can be read and is not legal is a launch_contradiction. O(options log options).
 
 #include <charconv>
 #include <map>
@@ -29,7 +30,9 @@ struct launch_option {
 
 struct launch_plan {
   decoder_plan plan{};
+  const char* framework = "";           ///< in whose words the line is, as `find_framework` has it; empty: no one's
   const char* stack = "library";        ///< that a run of the line computes on: a name of `known_stacks`
+  extent_t vocabulary = 0;              ///< rows of the table that the framework makes of the model's; 0: as many
   std::vector<std::string> unheeded{};  ///< "--option (line 3)", or with its value
   std::vector<std::string> notes{};
 };
@@ -38,6 +41,54 @@ struct launch_text {
   std::vector<std::string> lines{};
   std::vector<std::string> unsaid{};  ///< "schedule=ZB-V"
 };
+
+/// What can be read and contradicts itself, or the model and devices that it is for.
+struct launch_contradiction : io_error {
+  launch_plan read;  ///< all the same; its degrees need not multiply to the devices
+  bool is_of_line;   ///< false: of the line and the config.json, or --devices, where other degrees change nothing
+  launch_contradiction(const std::string& path_, const std::string& why, bool of_line, launch_plan so_far)
+      : io_error("read", path_, why), read(std::move(so_far)), is_of_line(of_line) {}
+};
+
+/// What a line that says one plan has to be given and has to lose to say another.
+struct launch_change {
+  std::vector<std::string> given{};    ///< with the section that each stands in, as "[section]" before it
+  std::vector<std::string> dropped{};  ///< names
+};
+
+/// Law: the lines of `from` without those of the names that are dropped or given anew, and with those given, are those of `to`.
+/// O(lines squared).
+inline launch_change change_of(const launch_text& from, const launch_text& to) {
+  struct entry {
+    std::string section, name, line;
+  };
+  const auto entries_of = [](const launch_text& text) {
+    std::vector<entry> out;
+    std::string section;
+    for (const std::string& line : text.lines)
+      if (line.starts_with("["))
+        section = line;
+      else if (!line.empty())
+        out.push_back({section, line.substr(0, line.find_first_of(" =:")), line});
+    return out;
+  };
+  const std::vector<entry> old = entries_of(from), fresh = entries_of(to);
+  const auto has = [](const std::vector<entry>& all, const entry& e, std::string entry::* what) {
+    for (const entry& other : all)
+      if (other.section == e.section && other.*what == e.*what) return true;
+    return false;
+  };
+  launch_change out;
+  std::string section;
+  for (const entry& e : fresh) {
+    if (has(old, e, &entry::line)) continue;
+    if (e.section != section) out.given.push_back(section = e.section);
+    out.given.push_back(e.line);
+  }
+  for (const entry& e : old)
+    if (!has(fresh, e, &entry::name)) out.dropped.push_back(e.section + (e.section.empty() ? "" : " ") + e.name);
+  return out;
+}
 
 namespace detail {
 
@@ -93,7 +144,13 @@ class launch_book {
   }
   std::string told(const launch_option& o) const { return said(o) + " (line " + std::to_string(o.line) + ")"; }
   [[noreturn]] void refuse(const launch_option& o, const std::string& why) const {
-    throw io_error("read", path_, "line " + std::to_string(o.line) + ": " + said(o) + ": " + why);
+    throw io_error("read", path_, placed(o, why));
+  }
+  /// What is read is not legal. The first counts, and reading goes on: `result` throws.
+  void contradict(const launch_option& o, const std::string& why, bool of_line = true) {
+    if (!contradiction_.empty()) return;
+    contradiction_ = placed(o, why);
+    is_of_line_ = of_line;
   }
   [[noreturn]] void miss(const char* name) const { throw io_error("read", path_, dashes_ + name + " is missing"); }
 
@@ -104,13 +161,25 @@ class launch_book {
       if (!heeded_.contains(name) && !is_idle(name)) out_.unheeded.push_back(told(o));
   }
 
+  /// What was read. Throws launch_contradiction.
+  launch_plan result() {
+    if (!contradiction_.empty()) throw launch_contradiction(path_, contradiction_, is_of_line_, std::move(out_));
+    return std::move(out_);
+  }
+
   launch_plan out_;
 
  private:
+  std::string placed(const launch_option& o, const std::string& why) const {
+    return "line " + std::to_string(o.line) + ": " + said(o) + ": " + why;
+  }
+
   const std::string& path_;
   std::string dashes_;
   std::map<std::string, launch_option> option_;
   std::map<std::string, bool> heeded_;
+  std::string contradiction_;
+  bool is_of_line_ = true;
 };
 
 }  // namespace detail

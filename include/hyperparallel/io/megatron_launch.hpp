@@ -9,9 +9,9 @@
 // over data, context and, where etp is 1, tensor ranks; here these ranks are dp · ep, cp and tp of a plan, and experts_along says
 // over which of the last two experts are dealt. micro-batches = global batch / (micro-batch · dp). A pipeline with several chunks a
 // rank is interleaved. Defaults are the framework's: etp is tp, ZeRO is 0 without the distributed optimizer, parameters are f32
-// without --bf16. Where an option stands twice, the last one counts, as with argparse, and `notes` says so.
-// Errors: io_error of one line with file, line and option: a number that is none, degrees that contradict each other, a size of
-// the model that the config.json has otherwise. Source: Megatron-LM core 0.12 to 0.17, megatron/training/arguments.py.
+// without --bf16, the vocabulary is padded to a multiple of 128 tp, gradients are added up in f32 with it and in 16 bits with --fp16. Where an option stands twice, the last one counts, as with argparse, and `notes` says so.
+// Errors: io_error of one line with file, line and option: a number that is none, a value that is not known; of them
+// launch_contradiction: degrees that contradict each other, a size of the model that the config.json has otherwise. Source: Megatron-LM core 0.12 to 0.17, megatron/training/arguments.py.
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ class megatron_reader : private launch_book {
       : launch_book(given, path, "--", same_option::last_counts), d(model), world_(devices) {}
 
   launch_plan read() {
-    out_.stack = "megatron";
+    out_.framework = out_.stack = "megatron";
     check_model();
     read_degrees();
     read_pipeline();
@@ -39,7 +39,7 @@ class megatron_reader : private launch_book {
     read_batch();
     read_memory();
     name_unheeded([](const std::string& name) { return is_idle(name); });
-    return std::move(out_);
+    return result();
   }
 
  private:
@@ -70,9 +70,9 @@ class megatron_reader : private launch_book {
                  {"moe-router-topk", d.experts.top_k, d.has_experts}};
     for (const auto& s : sizes)
       if (const int given = number(s.name, 0); given != 0 && s.there && given != s.size)
-        refuse(*find(s.name), "the config.json has " + std::to_string(s.size));
+        contradict(*find(s.name), "the config.json has " + std::to_string(s.size), false);
     if (const option o = find("num-experts"); o != nullptr && !d.has_experts)
-      refuse(*o, "the config.json has no experts");
+      contradict(*o, "the config.json has no experts", false);
   }
 
   void read_degrees() {
@@ -84,12 +84,22 @@ class megatron_reader : private launch_book {
       if (const int each = number(name, 0); each != 0) check_world(each, name);
     const extent_t model = extent_t{p.tp} * p.pp * p.cp;
     if (world_ % model != 0)
-      refuse(any_of({"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size"}),
-             "tp=" + std::to_string(p.tp) + " x pp=" + std::to_string(p.pp) + " x cp=" + std::to_string(p.cp) +
-                 " are " + std::to_string(model) + " devices, of which " + std::to_string(world_) + " is no multiple");
-    data_ = static_cast<int>(world_ / model);
+      contradict(any_of({"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size"}),
+                 "tp=" + std::to_string(p.tp) + " x pp=" + std::to_string(p.pp) + " x cp=" + std::to_string(p.cp) +
+                     " are " + std::to_string(model) + " devices, of which " + std::to_string(world_) +
+                     " is no multiple");
+    extent_t left = std::max(world_ / model, extent_t{1});
+    while (world_ % left != 0) --left;  // of a contradiction
+    data_ = static_cast<int>(left);
     p.dp = data_;
     p.sequence_parallel = stands("sequence-parallel") && p.tp > 1;
+    read_vocabulary();
+  }
+  /// The table is padded so that each tensor rank has whole rows, by default in 128s.
+  void read_vocabulary() {
+    const extent_t step = extent_t{number("make-vocab-size-divisible-by", 128)} * out_.plan.tp;
+    const extent_t padded = ceil_divide(d.vocabulary, step) * step;
+    if (padded != d.vocabulary) out_.vocabulary = padded;
   }
   /// Holds torchrun's nodes times `each`, devices of a node by option `name`, against --devices.
   void check_world(int each, const char* name) {
@@ -98,8 +108,10 @@ class megatron_reader : private launch_book {
       return;  // a range, or from outside
     const extent_t said = extent_t{each} * number("nnodes", 1);
     if (said != world_)
-      refuse(*find(name), "with " + nodes + " nodes these are " + std::to_string(said) + " devices; --devices is " +
-                              std::to_string(world_));
+      contradict(*find(name),
+                 "with " + nodes + " nodes these are " + std::to_string(said) + " devices; --devices is " +
+                     std::to_string(world_),
+                 false);
   }
 
   void read_pipeline() {
@@ -107,13 +119,13 @@ class megatron_reader : private launch_book {
     const int per_chunk = number("num-layers-per-virtual-pipeline-stage", 0);
     const int chunks = number("num-virtual-stages-per-pipeline-rank", 0);
     if (per_chunk != 0 && chunks != 0)
-      refuse(*find("num-virtual-stages-per-pipeline-rank"), "contradicts --num-layers-per-virtual-pipeline-stage");
+      contradict(*find("num-virtual-stages-per-pipeline-rank"), "contradicts --num-layers-per-virtual-pipeline-stage");
     if (chunks != 0) p.chunks = chunks;
     if (per_chunk != 0) {
       if (d.layers % (extent_t{p.pp} * per_chunk) != 0)
-        refuse(*find("num-layers-per-virtual-pipeline-stage"),
-               std::to_string(d.layers) + " layers do not divide by it times pp=" + std::to_string(p.pp));
-      p.chunks = static_cast<int>(d.layers / (extent_t{p.pp} * per_chunk));
+        contradict(*find("num-layers-per-virtual-pipeline-stage"),
+                   std::to_string(d.layers) + " layers do not divide by it times pp=" + std::to_string(p.pp));
+      p.chunks = static_cast<int>(std::max(d.layers / (extent_t{p.pp} * per_chunk), extent_t{1}));
     }
     if (p.chunks > 1) p.schedule = static_cast<int>(schedule_called("Interleaved1F1B") - schedule_table.item);
   }
@@ -123,14 +135,18 @@ class megatron_reader : private launch_book {
     const int ep = number("expert-model-parallel-size", 1), etp = number("expert-tensor-parallel-size", p.tp);
     if (ep == 1 && etp == p.tp) return;
     const launch_option& line = any_of({"expert-model-parallel-size", "expert-tensor-parallel-size"});
-    if (!d.has_experts) refuse(line, "the config.json has no experts");
+    if (!d.has_experts) return contradict(line, "the config.json has no experts", false);
     const extent_t ranks = extent_t{data_} * p.cp * p.tp;
-    if (ranks % (extent_t{ep} * etp) != 0)
-      refuse(line, "ep=" + std::to_string(ep) + " x etp=" + std::to_string(etp) + " are " +
-                       std::to_string(extent_t{ep} * etp) + " ranks, of which the " + std::to_string(ranks) +
-                       " of a stage are no multiple");
-    if (d.experts.experts % ep != 0)
-      refuse(line, std::to_string(d.experts.experts) + " experts do not divide by ep=" + std::to_string(ep));
+    if (ranks % (extent_t{ep} * etp) != 0 || d.experts.experts % ep != 0) {
+      p.ep = ep;
+      p.dp = std::max(data_ / ep, 1);
+      return ranks % (extent_t{ep} * etp) != 0
+                 ? contradict(line, "ep=" + std::to_string(ep) + " x etp=" + std::to_string(etp) + " are " +
+                                        std::to_string(extent_t{ep} * etp) + " ranks, of which the " +
+                                        std::to_string(ranks) + " of a stage are no multiple")
+                 : contradict(line,
+                              std::to_string(d.experts.experts) + " experts do not divide by ep=" + std::to_string(ep));
+    }
     if (etp != 1 && etp != p.tp) refuse(line, "known: an etp of 1, or of tp, " + std::to_string(p.tp));
     int left = ep;  // to be found among data and context ranks
     if (p.tp > 1 && etp == 1) {
@@ -156,9 +172,9 @@ class megatron_reader : private launch_book {
     const extent_t round = extent_t{each} * data_;
     p.batch = number("global-batch-size", static_cast<int>(std::min<extent_t>(round, largest_plan_number)));
     if (p.batch % round != 0)
-      refuse(any_of({"global-batch-size", "micro-batch-size"}),
-             "no multiple of micro-batch x dp, " + std::to_string(each) + " x " + std::to_string(data_));
-    p.micro_batches = static_cast<int>(p.batch / round);
+      contradict(any_of({"global-batch-size", "micro-batch-size"}),
+                 "no multiple of micro-batch x dp, " + std::to_string(each) + " x " + std::to_string(data_));
+    p.micro_batches = static_cast<int>(std::max(p.batch / round, extent_t{1}));
     p.sequence = number("seq-length", 0);
     if (p.sequence == 0) miss("seq-length");
   }
@@ -185,13 +201,31 @@ class megatron_reader : private launch_book {
           o != nullptr && o->values != std::vector<std::string>{"core_attn"})
         out_.unheeded.push_back(told(*o) + ": selective recomputation is that of attention's scores");
     }
-    const bool narrow = stands("bf16") || stands("fp16");
-    p.formats = narrow ? find_formats("bf16")->formats : plan_formats{};
-    if (stands("fp8-format") || stands("fp8")) p.formats = find_formats("fp8")->formats;
-    if (stands("fp4-format")) p.formats = find_formats("nvfp4")->formats;
+    read_formats();
+  }
+  void read_formats() {
+    plan_formats& f = out_.plan.formats;
+    const bool half = stands("fp16"), narrow = stands("bf16") || half;
+    f = narrow ? find_formats("bf16")->formats : plan_formats{};
+    if (stands("fp8-format") || stands("fp8")) f = find_formats("fp8")->formats;
+    if (stands("fp4-format")) f = find_formats("nvfp4")->formats;
+    f.narrow_weights = f.product == number_format::float8 && stands("fp8-param-gather");
+    const bool is_wide = stands("accumulate-allreduce-grads-in-fp32"), aware = stands("use-precision-aware-optimizer");
+    if (narrow && (half ? !is_wide : stands("grad-reduce-in-bf16"))) f.sum = data_type::bf16;
+    if (!aware) return;
+    if (word("main-grads-dtype") == "bf16") {
+      if (is_wide) contradict(*find("main-grads-dtype"), "contradicts --accumulate-allreduce-grads-in-fp32");
+      if (narrow) f.sum = data_type::bf16;
+    }
+    if (const option o = find("main-params-dtype"); o != nullptr && word("main-params-dtype") != "fp32")
+      out_.unheeded.push_back(told(*o) + ": masters are counted in 32 bits");
     const std::string first = word("exp-avg-dtype"), second = word("exp-avg-sq-dtype");
-    if (stands("use-precision-aware-optimizer") && first == second && (first == "bf16" || first == "fp8"))
-      p.formats.moment = first == "bf16" ? data_type::bf16 : data_type::i8;
+    if (first == second && (first == "bf16" || first == "fp16" || first == "fp8"))
+      f.moment = first == "fp8" ? data_type::i8 : data_type::bf16;
+    else if (first != second)
+      for (const char* name : {"exp-avg-dtype", "exp-avg-sq-dtype"})
+        if (const option o = find(name); o != nullptr && word(name) != "fp32")
+          out_.unheeded.push_back(told(*o) + ": moments that differ are counted in 32 bits");
   }
   /// Of full recomputation: all layers, or some.
   void read_recomputed_layers() {

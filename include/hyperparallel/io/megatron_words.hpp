@@ -45,6 +45,13 @@ inline void say_memory(const decoder_plan& p, launch_text& w) {
   if (p.formats.weight == data_type::bf16) w.lines.push_back("--bf16");
   if (p.formats.product == number_format::float8) w.lines.push_back("--fp8-format hybrid");
   if (p.formats.product == number_format::float4) w.lines.push_back("--fp4-format e2m1");
+  if (p.formats.stores_bytes()) w.lines.push_back("--fp8-param-gather");
+  if (p.formats.narrow_weights && !p.formats.stores_bytes())
+    w.unsaid.push_back("weights in 8 bits without products in fp8");
+  if (p.formats.sum == data_type::bf16 && p.formats.weight == data_type::bf16)
+    w.lines.push_back("--grad-reduce-in-bf16");
+  if (p.formats.sum == data_type::bf16 && p.formats.weight == data_type::f32)
+    w.unsaid.push_back("sums of gradients in bf16 beside f32 parameters");
   if (p.formats.moment != data_type::f32) {
     const std::string type = p.formats.moment == data_type::bf16 ? "bf16" : "fp8";
     w.lines.push_back("--use-precision-aware-optimizer");

@@ -182,6 +182,29 @@ constexpr void narrow_moments(graph& g, data_type type) {
   }
 }
 
+/// Adds the gradients of micro-batches up in another format.
+constexpr void narrow_sums(graph& g, data_type type) {
+  for (const graph_operator& o : g.op) {
+    if (o.kind != id_of<ops::accumulate> || o.phase != graph_phase::backward) continue;
+    g.tensor[o.operand[0]].type = type;
+    g.tensor[o.result[0]].type = type;
+  }
+}
+
+/// Stores the weights of narrow products, also what an update makes of them, in 8 bits. Their gradients are as they were.
+constexpr void narrow_weights(graph& g) {
+  growing_array<bool> narrow;
+  narrow.resize(g.tensor.size, false);
+  for (const graph_operator& o : g.op)
+    for (int i = 0; i < o.operand_count && o.product_bits > 0; ++i)
+      narrow[o.operand[i]] = g.tensor[o.operand[i]].kind == graph_tensor_kind::parameter;
+  for (int t = 0; t < g.tensor.size; ++t) {
+    const int replaced = g.tensor[t].replaces;
+    narrow[t] = narrow[t] || (replaced >= 0 && narrow[replaced]);
+    if (narrow[t]) g.tensor[t].type = data_type::i8;
+  }
+}
+
 }  // namespace detail
 
 /// The graph of a step of training with the plan's micro-batches, its layers folded unless they are asked for one by one.
@@ -200,6 +223,8 @@ constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool 
   if (p.formats.product_bits() > 0) detail::narrow_products(m.graph, p.formats.product_bits());
   graph g = training_graph(static_cast<graph&&>(m.graph), {}, settings);
   if (p.formats.moment != data_type::f32) detail::narrow_moments(g, p.formats.moment);
+  if (p.formats.sum != data_type::f32) detail::narrow_sums(g, p.formats.sum);
+  if (p.formats.stores_bytes()) detail::narrow_weights(g);
   return g;
 }
 

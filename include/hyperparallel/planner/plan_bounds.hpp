@@ -129,9 +129,10 @@ struct layer_moves {
     if (extent_t{p.dp} * p.ep * p.cp == 1) return;
     // Gradients are reduced in each micro-batch under ZeRO 2 and 3, else once; ZeRO 3 gathers parameters twice in each.
     const stage_parameters stage(d, p);
-    const double each = p.formats.weight_bytes() * seconds_a_byte(net, extent_t{p.dp} * p.ep * p.cp * p.tp);
-    const double gathered = each * stage.missing(), reduced = each * stage.summed();
-    const double all = each * stage.summed_whole();
+    const double byte = seconds_a_byte(net, extent_t{p.dp} * p.ep * p.cp * p.tp);
+    const double gathered = p.formats.weight_bytes() * byte * stage.missing();
+    const double gradient = p.formats.gradient_bytes() * byte;
+    const double reduced = gradient * stage.summed(), all = gradient * stage.summed_whole();
     if (p.adapter_rank > 0) {  // frozen parameters have no gradients
       parameters = p.zero == 3 ? gathered : 0.0;
       return;
@@ -189,8 +190,8 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
     if (p.recomputed) passing += 2 * routed;
     if (p.zero >= 3 && stage.expert_shards > 1) passing += table * (!p.recomputed ? 1 : d.experts.gated ? 3 : 2);
   }
-  const double gradients = stage.bytes(p.formats.weight_bytes(), p.zero >= 2);
-  double most = kept + passing + (p.micro_batches > 1 ? stage.bytes(4, p.zero >= 2) : 0.0);
+  const double gradients = stage.bytes(p.formats.gradient_bytes(), p.zero >= 2);
+  double most = kept + passing + (p.micro_batches > 1 ? stage.bytes(bytes_of(p.formats.sum), p.zero >= 2) : 0.0);
   if (p.pp == 1) most = detail::larger_of(most, gradients);
   const double sum =
       stage.bytes(p.formats.weight_bytes(), p.zero >= 3) + stage.bytes(p.formats.state_bytes(), p.zero >= 1) + most;
@@ -207,9 +208,10 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
   const double head =
       (p.adapter_rank > 0 ? 1 : 3) *
       at.product(detail::tokens_of(p), static_cast<double>(d.hidden), static_cast<double>(d.vocabulary) / p.tp) / p.pp;
-  const double added = p.micro_batches == 1 || p.adapter_rank > 0
-                           ? 0.0
-                           : (8 + p.formats.weight_bytes()) * stage.in_layers(p.zero >= 2) * at.byte;
+  const double added =
+      p.micro_batches == 1 || p.adapter_rank > 0
+          ? 0.0
+          : (2 * bytes_of(p.formats.sum) + p.formats.gradient_bytes()) * stage.in_layers(p.zero >= 2) * at.byte;
   layer_work work;
   work.add(layer_work_of(d, p, prices.device()), share);
   const detail::layer_moves moves(d, p, share, prices.links());

@@ -53,7 +53,8 @@ struct answer {
   std::vector<priced_plan> others{};             ///< the fastest, or the nearest first
   std::optional<calibration_by_run> measured{};  ///< by which times and memory are calibrated
   std::optional<hp::launch_plan> launch{};       ///< of --from
-  std::optional<written_plan> words{};           ///< of --to, of the plan that is estimated
+  std::optional<hp::launch_contradiction> contradiction{};  ///< of --from; the plan is what could be read
+  std::optional<written_plan> words{};                      ///< of --to, of the plan that is estimated
 
   hp::fit_verdict verdict(const hp::plan_estimate& e) const {
     return hp::verdict_of(e, reserve, hardware.device.tier[0].bytes);
@@ -120,10 +121,15 @@ inline void insist_on_rules(const answer& a, const hp::decoder_plan& plan) {
 inline void launch(answer& a, const choice& c) {
   try {
     a.launch = hp::read_launch_file(c.from, a.config.model, c.devices);
+  } catch (const hp::launch_contradiction& e) {
+    a.contradiction = e;
+    a.launch = e.read;
   } catch (const hp::io_error& e) {
     throw hp_tool::bad_input(e.what());
   }
   a.plan = a.launch->plan;
+  if (a.launch->vocabulary > 0) a.config.model.vocabulary = a.launch->vocabulary;
+  if (c.sequence_is_said) a.plan.sequence = c.sequence;
   if (c.stack_is_said) return;
   a.stack = *hp::find_stack(a.launch->stack);
   const hp::stack_code known = hp::check_stack(a.config.model, a.plan, a.stack);
@@ -190,6 +196,7 @@ inline void unroll(answer& a, const hp::plan_prices& prices) {
 
 inline answer answer_of(const choice& c) {
   answer a = asked_of(c);
+  if (a.contradiction) throw hp_tool::bad_input(a.contradiction->what());
   hp::plan_prices prices = a.prices();
   const hp::extent_t most = a.most_simulated();
   if (!a.status.ok()) {

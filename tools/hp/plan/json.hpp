@@ -166,6 +166,12 @@ inline json step_json(const answer& a) {
   return out;
 }
 
+inline json launch_json(const hp::launch_plan& l) {
+  return {{"unheeded", l.unheeded},
+          {"notes", l.notes},
+          {"padded_vocabulary", l.vocabulary == 0 ? json() : json(l.vocabulary)}};
+}
+
 inline json json_of(const answer& a) {
   json out = {{"family", a.config.family},
               {"parameters", hp::parameters_of(a.config.model).total()},
@@ -180,7 +186,7 @@ inline json json_of(const answer& a) {
               {"legal", a.status.ok()}};
   if (a.measured) out["measured"] = measured_json(*a.measured);
   if (!a.status.ok()) out["why"] = cause_text(a.status);
-  if (a.launch) out["launch"] = {{"unheeded", a.launch->unheeded}, {"notes", a.launch->notes}};
+  if (a.launch) out["launch"] = launch_json(*a.launch);
   json others = json::array();
   for (const priced_plan& p : a.others) others.push_back(json_of(p, a));
   if (a.status.ok()) {

@@ -55,13 +55,14 @@ inline std::string not_counted_text(const hp::model_config& c, const usable_memo
   return items.empty() ? out : out + "not counted: " + items + "\n";
 }
 
-/// What --from said that no figure heeds, and what stands twice.
+/// What --from said that no figure heeds, what stands twice, and what the framework pads.
 inline std::string launch_text(const std::optional<hp::launch_plan>& l) {
   if (!l) return "";
   std::string out;
   for (const std::string& each : l->unheeded) out += (out.empty() ? "not heeded: " : "; ") + each;
   if (!out.empty()) out += "\n";
   for (const std::string& each : l->notes) out += each + "\n";
+  if (l->vocabulary > 0) out += fmt::format("the vocabulary is padded to {}\n", l->vocabulary);
   return out;
 }
 

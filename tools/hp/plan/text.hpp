@@ -24,10 +24,12 @@ inline std::string formats_text(const hp::plan_formats& f) {
   if (f == hp::plan_formats{}) return "";
   const bool narrow = f.product_bits() > 0;
   return fmt::format(
-      "precision {}: {}parameters in {}{}{}\n", name_of(f),
+      "precision {}: {}parameters in {}{}{}{}{}\n", name_of(f),
       narrow ? fmt::format("products of layers in {}, ", to_text(f.product)) : "",
       f.weight == hp::data_type::f32 ? "f32" : "bf16", f.weight == hp::data_type::f32 ? "" : " with f32 masters",
-      f.moment == hp::data_type::f32 ? "" : fmt::format(", moments in {} bits", 8 * hp::bytes_of(f.moment)));
+      f.stores_bytes() ? ", weights of layers in 8 bits" : "",
+      f.moment == hp::data_type::f32 ? "" : fmt::format(", moments in {} bits", 8 * hp::bytes_of(f.moment)),
+      f.sum == hp::data_type::f32 ? "" : ", sums of gradients in 16 bits");
 }
 
 inline std::string head_text(const answer& a) {
