@@ -80,14 +80,84 @@ TEST(hybrid_families, the_last_layer_of_an_interval_attends_to_all) {
   EXPECT_EQ(p.prediction, block + 2 * 2048 * 2048 + 3 * 2048);
 }
 
+/// Nemotron 3 Nano as its config.json was published.
+const json nano = {{"model_type", "nemotron_h"},
+                   {"vocab_size", 131072},
+                   {"hidden_size", 2688},
+                   {"num_hidden_layers", 52},
+                   {"hybrid_override_pattern", "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"},
+                   {"num_attention_heads", 32},
+                   {"num_key_value_heads", 2},
+                   {"head_dim", 128},
+                   {"intermediate_size", 1856},
+                   {"mamba_num_heads", 64},
+                   {"mamba_head_dim", 64},
+                   {"n_groups", 8},
+                   {"ssm_state_size", 128},
+                   {"conv_kernel", 4},
+                   {"n_routed_experts", 128},
+                   {"num_experts_per_tok", 6},
+                   {"moe_intermediate_size", 1856},
+                   {"n_shared_experts", 1},
+                   {"moe_shared_expert_intermediate_size", 3712},
+                   {"mlp_hidden_act", "relu2"}};
+/// Nemotron 3 Super: experts in latents, one module of prediction.
+json super() {
+  return with(nano, {{"hidden_size", 4096},
+                     {"num_hidden_layers", 88},
+                     {"hybrid_override_pattern",
+                      "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME"},
+                     {"intermediate_size", 2688},
+                     {"mamba_num_heads", 128},
+                     {"n_routed_experts", 512},
+                     {"num_experts_per_tok", 22},
+                     {"moe_intermediate_size", 2688},
+                     {"moe_latent_size", 1024},
+                     {"moe_shared_expert_intermediate_size", 5376},
+                     {"num_nextn_predict_layers", 1},
+                     {"mtp_hybrid_override_pattern", "*E"}});
+}
+
+// Nano: 31.6 billion in all, 3.6 active, embeddings included. Super: 120.6 in all, 12.7 active. Nemotron-H-56B: 56. All from their reports.
+TEST(hybrid_families, totals_of_nemotron) {
+  EXPECT_NEAR(static_cast<double>(hp::parameters_of(read(nano)).total()), 31.6e9, 0.05e9);
+  EXPECT_NEAR(static_cast<double>(hp::active_parameters_of(read(nano)).total()), 3.6e9, 0.05e9);
+  EXPECT_NEAR(static_cast<double>(hp::parameters_of(read(super())).total()), 120.6e9, 0.1e9);
+  EXPECT_NEAR(static_cast<double>(hp::active_parameters_of(read(super())).total()), 12.7e9, 0.1e9);
+  const json dense = with(nano, {{"hybrid_override_pattern", "M-*-"}, {"num_hidden_layers", 4}});
+  const auto d = read(dense);
+  EXPECT_TRUE(!d.has_experts && d.is_linear(0) && d.is_dense(1) && d.is_full(2) && d.is_dense(3));
+  EXPECT_EQ(hp::cached_elements_per_token(d), 2 * 2 * 128);
+}
+
+TEST(hybrid_families, branches_in_words) {
+  json words = json::array();
+  for (const char letter : nano["hybrid_override_pattern"].get<std::string>())
+    words.push_back(letter == 'M' ? "mamba" : letter == 'E' ? "moe" : "attention");
+  json in_words = with(nano, {{"layers_block_type", words}});
+  in_words.erase("hybrid_override_pattern");
+  in_words.erase("num_hidden_layers");
+  EXPECT_EQ(read(in_words).branches, read(nano).branches);
+  EXPECT_EQ(hp::parameters_of(read(in_words)), hp::parameters_of(read(nano)));
+  EXPECT_NE(
+      complaint(with(nano, {{"hybrid_override_pattern", "ME?"}})).find("known: M (mamba), * (attention), - (mlp)"),
+      std::string::npos);
+  EXPECT_EQ(complaint(with(nano, {{"num_hidden_layers", 51}})),
+            "num_hidden_layers is 51; expected those of hybrid_override_pattern, 52");
+  EXPECT_EQ(complaint(with(nano, {{"n_groups", 7}})), "mamba_num_heads is 64; expected a multiple of n_groups, 7");
+}
+
 TEST(hybrid_families, the_graph_of_a_file_has_its_parameters) {
-  for (const json& config : {dense(), with(qwen3_next, {{"num_experts", 16}})}) {
+  for (const json& config : {dense(), with(qwen3_next, {{"num_experts", 16}}), nano, super()}) {
     const hp::decoder d = read(config);
     hp::model_builder m;
     const int batch = m.dim("batch", 1), sequence = m.dim("seq", 64);
     d(m, m.index_input("tokens", {batch, sequence}), m.index_input("labels", {batch, sequence}));
     EXPECT_EQ(m.graph.status.code, hp::graph_code::ok);
-    EXPECT_EQ(hp::parameter_count(m.graph), hp::parameters_of(d).total());
+    hp::extent_t biases = 0;  // of routers, which are states
+    for (hp::extent_t layer = 0; layer < d.layers; ++layer)
+      biases += d.is_sparse(layer) && d.experts.scores == hp::expert_scores::sigmoid ? d.experts.experts : 0;
+    EXPECT_EQ(hp::parameter_count(m.graph) + biases, hp::parameters_of(d).total());
   }
 }
 

@@ -31,7 +31,7 @@ TEST(missing_layers, each_is_found_by_its_field_alone) {
 
 TEST(missing_layers, patterns_and_numbers_of_lists_are_looked_into) {
   EXPECT_EQ(hp::missing_layer_of({{"hybrid_override_pattern", "-M*"}}),
-            "hybrid_override_pattern has M: Mamba-2 layers are not known");
+            "hybrid_override_pattern has M: Mamba-2 layers of this family are not known");
   EXPECT_FALSE(hp::missing_layer_of({{"hybrid_override_pattern", "-*-"}}).has_value());
   EXPECT_EQ(hp::missing_layer_of({{"attn_type_list", {1, 0, 1}}}),
             "attn_type_list has 0: lightning attention is not known");

@@ -141,9 +141,10 @@ TEST(model_config, models_of_2025_and_2026_have_their_published_totals) {
 }
 
 TEST(model_config, a_file_of_an_unknown_family_is_refused_by_the_layer_that_is_missing) {
-  EXPECT_EQ(complaint(edited({{"model_type", "nemotron_h"}, {"hybrid_override_pattern", "M-M*"}})),
-            "cannot read 'c.json': model_type is \"nemotron_h\"; hybrid_override_pattern has M: Mamba-2 layers are not "
-            "known");
+  EXPECT_EQ(complaint(edited({{"model_type", "other_h"}, {"hybrid_override_pattern", "M-M*"}})),
+            "cannot read 'c.json': model_type is \"other_h\"; hybrid_override_pattern has M: Mamba-2 layers of this "
+            "family are "
+            "not known");
   EXPECT_EQ(
       complaint(R"({"text_config": {"model_type": "gemma4_text", "global_head_dim": 512}})"),
       "cannot read 'c.json': text_config.model_type is \"gemma4_text\"; global_head_dim is there: layers with heads of "
@@ -192,7 +193,7 @@ TEST(model_config, what_is_not_known_is_named) {
   const std::string known =
       "known: llama, mistral, qwen2, qwen3, phi3, minicpm, gpt2, gpt_neox, gemma2, gemma3_text, mixtral, qwen2_moe, "
       "qwen3_moe, qwen3_next, deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2, glm4_moe, glm_moe_dsa, gpt_oss, mimo, "
-      "minimax_m2, "
+      "nemotron_h, minimax_m2, "
       "llama4_text, qwen2_5_vl_text, qwen3_vl_text, qwen3_5_text, qwen3_5_moe_text, "
       "qwen3_vl_moe_text";
   EXPECT_EQ(complaint(edited({{"model_type", "llama9"}})),

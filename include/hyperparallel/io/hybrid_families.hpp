@@ -147,7 +147,7 @@ inline void read_nemotron_experts(config_fields& f, decoder& d) {
   e.shared_width = size_of_config(f, "moe_shared_expert_intermediate_size");
   f.value("moe_shared_expert_overlap");  // of streams
 }
-/// Layers that no letter names have no sizes: those without experts have none of experts.
+/// Sizes of layers that no letter names are of no layer.
 inline void read_nemotron_h(config_fields& f, decoder& d) {
   d.vocabulary = size_of_config(f, "vocab_size");
   d.hidden = size_of_config(f, "hidden_size");
@@ -176,7 +176,13 @@ inline void read_nemotron_h(config_fields& f, decoder& d) {
   };
   d.has_linear = has(layer_branch::linear_attention);
   if (d.has_linear) read_mamba(f, d);
-  if (has(layer_branch::experts)) read_nemotron_experts(f, d);
+  if (has(layer_branch::experts))
+    read_nemotron_experts(f, d);
+  else
+    for (const char* of_experts : {"n_routed_experts", "num_experts_per_tok", "moe_intermediate_size",
+                                   "moe_latent_size", "n_shared_experts", "moe_shared_expert_intermediate_size",
+                                   "norm_topk_prob", "routed_scaling_factor", "moe_shared_expert_overlap"})
+      f.value(of_experts);
   d.feed_forward.width = size_where(has(layer_branch::feed_forward), f, "intermediate_size", 1);
   read_branch_modules(f, d);
   for (const char* idle : {"num_logits_to_keep", "rescale_prenorm_residual", "residual_in_fp32"}) f.value(idle);

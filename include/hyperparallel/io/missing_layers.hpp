@@ -2,7 +2,7 @@
 #pragma once
 // Layers that published models have and this library does not: by which field of a config.json they show.
 //
-//   hp::missing_layer_of(fields)     "hybrid_override_pattern has M: Mamba-2 layers are not known", or nothing
+//   hp::missing_layer_of(fields)     "hybrid_override_pattern has M: Mamba-2 layers of this family are not known", or nothing
 //
 // Asked of files whose family is not known, so that they are refused by what is missing. Needs nlohmann-json on the include
 // path; no front header includes this one. O(layers).
@@ -23,7 +23,7 @@ struct missing_layer {
 
 /// The first that holds counts.
 inline constexpr missing_layer missing_layers[] = {
-    {"hybrid_override_pattern", "M", "Mamba-2 layers are not known"},
+    {"hybrid_override_pattern", "M", "Mamba-2 layers of this family are not known"},
     {"linear_attn_config", nullptr, "Kimi delta attention is not known"},
     {"compress_ratios", nullptr, "attention to compressed keys is not known"},
     {"hc_mult", nullptr, "hyper-connections are not known"},
@@ -33,7 +33,7 @@ inline constexpr missing_layer missing_layers[] = {
     {"sparse_attention_config", nullptr, "sparse attention to blocks is not known"},
     {"block_configs", nullptr, "layers of sizes of their own are not known"},
     {"attn_type_list", "0", "lightning attention is not known"},
-    {"mamba_num_heads", nullptr, "Mamba-2 layers are not known"},
+    {"mamba_num_heads", nullptr, "Mamba-2 layers of this family are not known"},
     {"mamba_d_state", nullptr, "Mamba layers are not known"},
     {"ssm_state_size", nullptr, "Mamba layers are not known"},
     {"state_size", nullptr, "Mamba layers are not known"},
