@@ -187,6 +187,15 @@ if(TARGET hp)
                             --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/llama3_70b.sh")
   hyperparallel_add_refusal(hp plan.from_other_world 2 "line 1: --nproc_per_node 8: with 8 nodes these are 64 devices; --devices is 16"
                             plan "${llama}" --devices 16 --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/world.args")
+  set(launch "${CMAKE_CURRENT_SOURCE_DIR}/launch")
+  hyperparallel_add_refusal(hp plan.from_no_sequence 2 "ds_z1.json': it says no length of sequences" plan "${llama}" --devices 8
+                            --from "${launch}/trainer/ds_z1.json")
+  hyperparallel_add_refusal(hp plan.from_other_sequence 2 "line 3: max_length 4096: --sequence is 2048" plan "${llama}" --devices 8
+                            --from "${launch}/trainer/trainer_fsdp2.yaml" --sequence 2048)
+  hyperparallel_add_refusal(hp plan.from_other_batch 2
+                            "line 11: deepspeed.train_batch_size 64: is not 2 sequences of a device x 4 accumulations x 16 devices"
+                            plan "${llama}" --devices 16 --from "${launch}/llamafactory/llama3_full_z2_inline.yaml")
+  hyperparallel_add_refusal(hp plan.from_model 2 "none of its names is one of the Trainer" plan "${llama}" --devices 8 --from "${llama}")
   hyperparallel_add_refusal(hp plan.from_and_fix 2 "--fix excludes --from" plan "${llama}" --devices 16 --fix tp=2 --from none.sh)
   hyperparallel_add_refusal(hp plan.devices 2 "tp=8 x dp=4 are 32 devices" plan "${llama}" --devices 16 --fix
                             tp=8,dp=4)

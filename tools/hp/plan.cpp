@@ -83,10 +83,11 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "searched "
       "for");
   CLI::Option* const from =
-      app.add_option(
-             "--from", c->from,
-             "a launch line of Megatron-LM, as its shell script or a file of its arguments: degrees, batch, "
-             "sequence, recomputation, precision and optimizer are read of it; sets --stack megatron unless said")
+      app.add_option("--from", c->from,
+                     "a launch line of Megatron-LM, as its shell script or a file of its arguments, or of the Hugging "
+                     "Face Trainer "
+                     "with DeepSpeed or FSDP, as a YAML (LLaMA-Factory), a JSON or a script: degrees, batch, sequence, "
+                     "recomputation, precision and optimizer are read of it; sets --stack unless said")
           ->excludes(fix);
   app.add_option("--effort", c->effort, "seconds that a search may take (default: 20)")
       ->check(command_line::whole(1, 86400));
@@ -98,9 +99,10 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
              "sequences in a step (default: with --fix one for each data rank and micro-batch, else 4 a device)")
           ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
   from->excludes(batch);
-  app.add_option("--sequence", c->sequence, "tokens in a sequence (default: 4096)")
-      ->excludes(from)
-      ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
+  CLI::Option* const sequence =
+      app.add_option("--sequence", c->sequence,
+                     "tokens in a sequence (default: 4096; with --from what the file says, where it says it)")
+          ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
   app.add_option("--memory", c->memory, "that a device has (default: what it reports, else what the hardware has)")
       ->transform(command_line::bytes(most_memory));
   app.add_option("--reserve", c->reserve.library_bytes,
@@ -145,6 +147,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "hp plan config.json --devices 64 --why 2\n"
       "hp plan config.json --devices 16 --fix tp=8,dp=2,zero=1\n"
       "hp plan config.json --devices 64 --from pretrain_gpt.sh\n"
+      "hp plan config.json --devices 8 --from ds_z3.json --sequence 4096\n"
       "hp plan config.json --devices 64 --html plans.html\n"
       "hp plan config.json --devices 64 --hardware h100\n"
       "hp plan config.json --devices 64 --hardware h100 --measured tp=8,zero=1:step=1.23,memory=61GiB\n"
@@ -153,8 +156,9 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "hp plan config.json --devices 64 --fix tp=8,pp=4,micro_batches=16,recompute=full --batch 256 --json\n\n"
       "Exit status: 0 a plan fits, if tightly, 1 none does or the plan cannot be, 2 bad input.");
   precision->excludes(from);
-  return [c, stack] {
+  return [c, stack, sequence] {
     c->stack_is_said = stack->count() > 0;
+    c->sequence_is_said = sequence->count() > 0;
     return run(*c);
   };
 }

@@ -25,6 +25,7 @@ struct launch_option {
   std::string name{};  ///< without its dashes
   std::vector<std::string> values{};
   int line = 0;
+  std::string file{};  ///< that it stands in, where the launch file names another one
 };
 
 struct launch_plan {
@@ -38,6 +39,13 @@ struct launch_text {
   std::vector<std::string> lines{};
   std::vector<std::string> unsaid{};  ///< "schedule=ZB-V"
 };
+
+/// A text with '?' for each control character.
+inline std::string on_one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == '\x7f') c = '?';
+  return text;
+}
 
 namespace detail {
 
@@ -54,10 +62,9 @@ class launch_book {
     for (const launch_option& o : given) {
       const auto [at, fresh] = option_.try_emplace(o.name, o);
       if (fresh) continue;
-      if (twice == same_option::refused)
-        refuse(o, "stands twice; it is in line " + std::to_string(at->second.line) + ", too");
+      if (twice == same_option::refused) refuse(o, "stands twice; it is in " + place(at->second) + ", too");
       at->second = o;
-      out_.notes.push_back(dashes_ + o.name + " stands twice; that of line " + std::to_string(o.line) + " counts");
+      out_.notes.push_back(dashes_ + o.name + " stands twice; that of " + place(o) + " counts");
     }
   }
 
@@ -89,13 +96,30 @@ class launch_book {
   std::string said(const launch_option& o) const {
     std::string text = dashes_ + o.name;
     for (const std::string& v : o.values) text += " " + v;
-    return text;
+    return on_one_line(std::move(text));
   }
-  std::string told(const launch_option& o) const { return said(o) + " (line " + std::to_string(o.line) + ")"; }
+  /// With where it stands.
+  std::string told(const launch_option& o) const { return said(o) + " (" + place(o) + ")"; }
+  static std::string place(const launch_option& o) {
+    return (o.file.empty() ? "" : on_one_line(o.file) + ", ") + "line " + std::to_string(o.line);
+  }
   [[noreturn]] void refuse(const launch_option& o, const std::string& why) const {
-    throw io_error("read", path_, "line " + std::to_string(o.line) + ": " + said(o) + ": " + why);
+    throw io_error("read", o.file.empty() ? path_ : o.file,
+                   "line " + std::to_string(o.line) + ": " + said(o) + ": " + why);
   }
   [[noreturn]] void miss(const char* name) const { throw io_error("read", path_, dashes_ + name + " is missing"); }
+
+  /// Holds the devices that a launcher names, `each` of a node times `nodes`, against those that are there. Nodes that are a
+  /// range, or come from outside, say nothing.
+  void check_world(const char* each, const char* nodes, extent_t world) {
+    const extent_t of_node = number(each, 0);
+    const std::string count = word(nodes);
+    if (of_node == 0 || count.empty() || count.find_first_not_of("0123456789") != std::string::npos) return;
+    const extent_t devices = of_node * number(nodes, 1);
+    if (devices != world)
+      refuse(*find(each), "with " + count + " nodes these are " + std::to_string(devices) + " devices; --devices is " +
+                              std::to_string(world));
+  }
 
   /// All that was not looked up, but for what `is_idle` says changes neither memory nor time of a step.
   template <class Idle>

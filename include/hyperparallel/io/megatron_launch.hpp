@@ -80,8 +80,7 @@ class megatron_reader : private launch_book {
     p.tp = number("tensor-model-parallel-size", 1);
     p.pp = number("pipeline-model-parallel-size", 1);
     p.cp = number("context-parallel-size", 1);
-    for (const char* name : {"nproc_per_node", "nproc-per-node"})
-      if (const int each = number(name, 0); each != 0) check_world(each, name);
+    for (const char* name : {"nproc_per_node", "nproc-per-node"}) check_world(name, "nnodes", world_);
     const extent_t model = extent_t{p.tp} * p.pp * p.cp;
     if (world_ % model != 0)
       refuse(any_of({"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size"}),
@@ -90,16 +89,6 @@ class megatron_reader : private launch_book {
     data_ = static_cast<int>(world_ / model);
     p.dp = data_;
     p.sequence_parallel = stands("sequence-parallel") && p.tp > 1;
-  }
-  /// Holds torchrun's nodes times `each`, devices of a node by option `name`, against --devices.
-  void check_world(int each, const char* name) {
-    const std::string nodes = word("nnodes");
-    if (nodes.empty() || nodes.find_first_not_of("0123456789") != std::string::npos)
-      return;  // a range, or from outside
-    const extent_t said = extent_t{each} * number("nnodes", 1);
-    if (said != world_)
-      refuse(*find(name), "with " + nodes + " nodes these are " + std::to_string(said) + " devices; --devices is " +
-                              std::to_string(world_));
   }
 
   void read_pipeline() {

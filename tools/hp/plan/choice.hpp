@@ -27,7 +27,8 @@ struct choice {
   int devices = 1;
   std::int64_t batch = 0;  ///< 0: a sequence for each data rank and micro-batch
   std::int64_t sequence = 4096;
-  std::int64_t memory = 0;  ///< of a device; 0: what the hardware has
+  bool sequence_is_said = false;  ///< by --sequence
+  std::int64_t memory = 0;        ///< of a device; 0: what the hardware has
   hp::memory_reserve reserve{};
   int effort = 20;  ///< seconds of a search
   std::string stack = hp::known_stacks[0].name;
