@@ -104,6 +104,16 @@ foreach(row IN ITEMS "llama3_8b|8|llama3_8b_fp8.sh" "llama31_405b_fp8|1024|llama
   hyperparallel_add_hp_json(check.${line} 0 FIGURES legal=true "verdict=\"fits\"" "stack=\"megatron\"" launch.unheeded.0 launch.notes
                             COMMAND check "${configs}/${model}.json" --devices ${devices} --hardware h100 --from "${launch}/${line}")
 endforeach()
+# A script of the Trainer with the DeepSpeed file that it names, accelerate's FSDP2, and a DeepSpeed file, which has no sequence of its own.
+hyperparallel_add_hp(plan.from.trainer plan "${configs}/llama3_8b.json" --devices 16 --hardware h100 --from "${launch}/trainer/run_clm_z3.sh")
+set_tests_properties(hp.plan.from.trainer PROPERTIES PASS_REGULAR_EXPRESSION
+  "dp=16,zero=3,micro_batches=8,recompute=full; 256 sequences of 4096 tokens.*not heeded: .*sub_group_size 1e9 .[^)]*trainer/ds_z3.json, line 17.; --use_liger_kernel True .line 14.")
+hyperparallel_add_hp(plan.from.fsdp2 plan "${configs}/llama3_8b.json" --devices 8 --hardware h100 --from "${launch}/llamafactory/llama3_full_fsdp.sh" --to fsdp2)
+set_tests_properties(hp.plan.from.fsdp2 PROPERTIES PASS_REGULAR_EXPRESSION
+  "dp=8,zero=3,micro_batches=4,recompute=full; 32 sequences of 4096.*in words of fsdp2:\n  per_device_train_batch_size: 1\n.*  fsdp: full_shard auto_wrap\n  fsdp_config:\n    fsdp_version: 2\n")
+hyperparallel_add_hp(plan.from.deepspeed plan "${configs}/llama3_8b.json" --devices 8 --hardware h100 --from "${launch}/trainer/ds_z1.json" --sequence 2048 --to deepspeed)
+set_tests_properties(hp.plan.from.deepspeed PROPERTIES PASS_REGULAR_EXPRESSION
+  "dp=8,zero=1,micro_batches=2; 64 sequences of 2048 .*in words of deepspeed:\n.*  zero_optimization:\n      stage: 1\n")
 set_tests_properties(hp.plan PROPERTIES PASS_REGULAR_EXPRESSION "fits: a device needs .*lower bound .*MFU ")
 hyperparallel_add_hp_json(plan 0 FIGURES legal=true "verdict=\"fits\"" plan.tp=2 memory.needed_bytes step.seconds
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64)

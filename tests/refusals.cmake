@@ -197,9 +197,16 @@ if(TARGET hp)
                                  --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/more_ranks_than_heads.args")
   hyperparallel_add_refusal(hp check.no_file 2 "cannot read 'missing.sh': No such file" check "${llama}" --devices 16 --from missing.sh)
   hyperparallel_add_refusal(hp check.no_line 2 "--from is required" check "${llama}" --devices 16)
-  hyperparallel_add_refusal(hp check.no_sequence 2 "--seq-length is missing" check "${llama}" --devices 16 --from
+  hyperparallel_add_refusal(hp check.no_line_of_any 2 "none of its names is one of the Trainer" check "${llama}" --devices 16 --from
                             "${CMAKE_CURRENT_SOURCE_DIR}/configs/llama3_8b.json")
   hyperparallel_add_number_refusals("hp;check" "whole number from" --devices --sequence)
+  set(launch "${CMAKE_CURRENT_SOURCE_DIR}/launch")
+  hyperparallel_add_refusal(hp plan.from_no_sequence 2 "ds_z1.json': it says no length of sequences" plan "${llama}" --devices 8
+                            --from "${launch}/trainer/ds_z1.json")
+  hyperparallel_add_refusal(hp plan.from_other_batch 2
+                            "line 11: deepspeed.train_batch_size 64: is not 2 sequences of a device x 4 accumulations x 16 devices"
+                            plan "${llama}" --devices 16 --from "${launch}/llamafactory/llama3_full_z2_inline.yaml")
+  hyperparallel_add_refusal(hp plan.from_model 2 "none of its names is one of the Trainer" plan "${llama}" --devices 8 --from "${llama}")
   hyperparallel_add_refusal(hp plan.from_and_fix 2 "--fix excludes --from" plan "${llama}" --devices 16 --fix tp=2 --from none.sh)
   hyperparallel_add_refusal(hp plan.devices 2 "tp=8 x dp=4 are 32 devices" plan "${llama}" --devices 16 --fix
                             tp=8,dp=4)

@@ -17,6 +17,7 @@ namespace {
 struct book : hp::detail::launch_book {
   book(const std::vector<hp::launch_option>& given, hp::detail::same_option twice)
       : launch_book(given, path, "--", twice) {}
+  using launch_book::check_world;
   using launch_book::contradict;
   using launch_book::find;
   using launch_book::name_unheeded;
@@ -122,6 +123,30 @@ TEST(launch_plan, changes_lead_to_the_other_line) {
     std::sort(lines.begin(), lines.end());
     ASSERT_EQ(lines, to.lines);
   }
+}
+
+TEST(launch_plan, nodes_of_a_launcher_are_held_against_the_devices) {
+  const auto of = [](const std::string& nodes, int devices) {
+    return error_of([&] {
+      book b({{"each", {"8"}, 1}, {"nodes", {nodes}, 2}}, last);
+      b.check_world("each", "nodes", devices);
+      static_cast<void>(b.result());
+    });
+  };
+  EXPECT_EQ(of("2", 16), "none");
+  EXPECT_EQ(of("2", 8), "cannot read 'run.sh': line 1: --each 8: with 2 nodes these are 16 devices; --devices is 8");
+  EXPECT_EQ(of("1:4", 8), "none") << "a range";
+  EXPECT_EQ(of("$NODES", 8), "none") << "from outside";
+  EXPECT_EQ(error_of([] { book({{"nodes", {"2"}, 1}}, last).check_world("each", "nodes", 8); }), "none");
+}
+
+TEST(launch_plan, an_option_of_another_file_is_told_with_it_and_on_one_line) {
+  const hp::launch_option other{"tp", {"4\n\t5"}, 7, "other.json"};
+  book b({other}, last);
+  b.name_unheeded([](const std::string&) { return false; });
+  EXPECT_EQ(b.out_.unheeded, std::vector<std::string>{"--tp 4??5 (other.json, line 7)"});
+  EXPECT_EQ(error_of([&] { static_cast<void>(b.number("tp", 1)); }),
+            "cannot read 'other.json': line 7: --tp 4??5: expected a whole number from 1 to 1048576");
 }
 
 }  // namespace

@@ -78,10 +78,11 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "searched "
       "for");
   CLI::Option* const from =
-      app.add_option(
-             "--from", c->from,
-             "a launch line of Megatron-LM, as its shell script or a file of its arguments: degrees, batch, "
-             "sequence, recomputation, precision and optimizer are read of it; sets --stack megatron unless said")
+      app.add_option("--from", c->from,
+                     "a launch line of Megatron-LM, as its shell script or a file of its arguments, or of the Hugging "
+                     "Face Trainer "
+                     "with DeepSpeed or FSDP, as a YAML (LLaMA-Factory), a JSON or a script: degrees, batch, sequence, "
+                     "recomputation, precision and optimizer are read of it; sets --stack unless said")
           ->excludes(fix);
   app.add_option("--effort", c->effort, "seconds that a search may take (default: 20)")
       ->check(command_line::whole(1, 86400));
@@ -93,8 +94,13 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
              "sequences in a step (default: with --fix one for each data rank and micro-batch, else 4 a device)")
           ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
   from->excludes(batch);
-  app.add_option("--sequence", c->sequence, "tokens in a sequence (default: 4096)")
-      ->excludes(from)
+  app.add_option_function<std::int64_t>(
+         "--sequence",
+         [c](std::int64_t tokens) {
+           c->sequence = tokens;
+           c->sequence_is_said = true;
+         },
+         "tokens in a sequence (default: 4096, with --from what the file says)")
       ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
   decoder_plans::add_device_options(app, *c);
   decoder_plans::add_stack(app, *c, "the first");
@@ -130,6 +136,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "hp plan config.json --devices 64 --why 2\n"
       "hp plan config.json --devices 16 --fix tp=8,dp=2,zero=1\n"
       "hp plan config.json --devices 64 --from pretrain_gpt.sh\n"
+      "hp plan config.json --devices 8 --from ds_z3.json --sequence 4096\n"
       "hp plan config.json --devices 64 --html plans.html\n"
       "hp plan config.json --devices 64 --hardware h100\n"
       "hp plan config.json --devices 64 --hardware h100 --measured tp=8,zero=1:step=1.23,memory=61GiB\n"

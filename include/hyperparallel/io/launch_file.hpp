@@ -5,12 +5,13 @@
 //   const hp::launch_plan l = hp::read_launch_file("run.sh", llama3, 64);      whose it is, its name and contents say
 //   hp::find_framework("megatron")->write(l.plan, llama3).lines                 read back, it is the plan
 //
-//   framework    files
-//   megatron     a shell script, or a file of arguments
+//   framework                   files
+//   megatron                    a shell script, or a file of arguments
+//   deepspeed, fsdp2            .yaml, .yml and .json of the Trainer, LLaMA-Factory, DeepSpeed or accelerate; a shell script with the Trainer's words
 //
-// Errors: io_error of one line with file, line and option. O(bytes).
+// Needs yaml-cpp, linked; no front header includes this one. Errors: io_error of one line with file, line and option. O(bytes).
 
-#include <cstdint>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@
 #include <hyperparallel/io/megatron_launch.hpp>
 #include <hyperparallel/io/megatron_words.hpp>
 #include <hyperparallel/io/text_file.hpp>
+#include <hyperparallel/io/trainer_launch.hpp>
+#include <hyperparallel/io/trainer_words.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -28,7 +31,8 @@ struct launch_framework {
   launch_text (*write)(const decoder_plan&, const decoder&);
   const char* line_end;  ///< between its lines
 };
-inline constexpr launch_framework launch_frameworks[] = {{"megatron", words_of_megatron, " \\\n"}};
+inline constexpr launch_framework launch_frameworks[] = {
+    {"megatron", words_of_megatron, " \\\n"}, {"deepspeed", words_of_deepspeed, "\n"}, {"fsdp2", words_of_fsdp2, "\n"}};
 
 /// Null where no framework is called so.
 inline const launch_framework* find_framework(std::string_view name) {
@@ -37,13 +41,34 @@ inline const launch_framework* find_framework(std::string_view name) {
   return nullptr;
 }
 
-inline constexpr std::int64_t largest_launch_file = std::int64_t{1} << 20;
+namespace detail {
 
-/// The plan on `devices`, of a model that is read. Throws io_error.
-inline launch_plan read_launch_file(const std::string& path, const decoder& model, int devices) {
+/// Whether a script has words of the Trainer, and none of Megatron-LM, whose scripts may have DeepSpeed's, too.
+inline bool is_trainer_script(const std::vector<launch_option>& options) {
+  const auto stands = [&](std::string_view name) {
+    return std::any_of(options.begin(), options.end(), [&](const launch_option& o) { return o.name == name; });
+  };
+  return (stands("deepspeed") || stands("per_device_train_batch_size")) && !stands("tensor-model-parallel-size");
+}
+
+inline launch_plan plan_of_launch(std::string_view text, const std::string& path, const decoder& model, int devices,
+                                  extent_t sequence) {
+  const std::string_view name = path;
+  if (name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json"))
+    return plan_of_trainer(yaml_options_of(text, path), path, launch_form::document, devices, sequence);
+  const std::vector<launch_option> options = launch_options_of(text);
+  if (is_trainer_script(options)) return plan_of_trainer(options, path, launch_form::script, devices, sequence);
+  return plan_of_megatron(options, path, model, devices, sequence);
+}
+
+}  // namespace detail
+
+/// The plan on `devices`, of a model that is read, and of sequences of `sequence` tokens where the file does not say how long they are. Throws
+/// io_error, launch_contradiction where the file can be read and is not legal.
+inline launch_plan read_launch_file(const std::string& path, const decoder& model, int devices, extent_t sequence = 0) {
   const std::vector<unsigned char> bytes = read_bytes(path, {empty_file::refused, largest_launch_file});
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return plan_of_megatron(launch_options_of(text), path, model, devices);
+  return detail::plan_of_launch(text, path, model, devices, sequence);
 }
 
 }}  // namespace hyperparallel::v0_2

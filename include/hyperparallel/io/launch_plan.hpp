@@ -26,6 +26,7 @@ struct launch_option {
   std::string name{};  ///< without its dashes
   std::vector<std::string> values{};
   int line = 0;
+  std::string file{};  ///< that it stands in, where the launch file names another one
 };
 
 struct launch_plan {
@@ -90,6 +91,13 @@ inline launch_change change_of(const launch_text& from, const launch_text& to) {
   return out;
 }
 
+/// A text with '?' for each control character.
+inline std::string on_one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == '\x7f') c = '?';
+  return text;
+}
+
 namespace detail {
 
 /// Of an option that stands twice: argparse takes the last, a TOML file is refused.
@@ -105,10 +113,9 @@ class launch_book {
     for (const launch_option& o : given) {
       const auto [at, fresh] = option_.try_emplace(o.name, o);
       if (fresh) continue;
-      if (twice == same_option::refused)
-        refuse(o, "stands twice; it is in line " + std::to_string(at->second.line) + ", too");
+      if (twice == same_option::refused) refuse(o, "stands twice; it is in " + place(at->second) + ", too");
       at->second = o;
-      out_.notes.push_back(dashes_ + o.name + " stands twice; that of line " + std::to_string(o.line) + " counts");
+      out_.notes.push_back(dashes_ + o.name + " stands twice; that of " + place(o) + " counts");
     }
   }
 
@@ -140,19 +147,38 @@ class launch_book {
   std::string said(const launch_option& o) const {
     std::string text = dashes_ + o.name;
     for (const std::string& v : o.values) text += " " + v;
-    return text;
+    return on_one_line(std::move(text));
   }
-  std::string told(const launch_option& o) const { return said(o) + " (line " + std::to_string(o.line) + ")"; }
+  /// With where it stands.
+  std::string told(const launch_option& o) const { return said(o) + " (" + place(o) + ")"; }
+  static std::string place(const launch_option& o) {
+    return (o.file.empty() ? "" : on_one_line(o.file) + ", ") + "line " + std::to_string(o.line);
+  }
   [[noreturn]] void refuse(const launch_option& o, const std::string& why) const {
-    throw io_error("read", path_, placed(o, why));
+    throw io_error("read", file_of(o), placed(o, why));
   }
   /// What is read is not legal. The first counts, and reading goes on: `result` throws.
   void contradict(const launch_option& o, const std::string& why, bool of_line = true) {
     if (!contradiction_.empty()) return;
     contradiction_ = placed(o, why);
+    contradicting_file_ = file_of(o);
     is_of_line_ = of_line;
   }
   [[noreturn]] void miss(const char* name) const { throw io_error("read", path_, dashes_ + name + " is missing"); }
+
+  /// Holds the devices that a launcher names, `each` of a node times `nodes`, against those that are there. Nodes that are a
+  /// range, or come from outside, say nothing.
+  void check_world(const char* each, const char* nodes, extent_t world) {
+    const extent_t of_node = number(each, 0);
+    const std::string count = word(nodes);
+    if (of_node == 0 || count.empty() || count.find_first_not_of("0123456789") != std::string::npos) return;
+    const extent_t devices = of_node * number(nodes, 1);
+    if (devices != world)
+      contradict(*find(each),
+                 "with " + count + " nodes these are " + std::to_string(devices) + " devices; --devices is " +
+                     std::to_string(world),
+                 false);
+  }
 
   /// All that was not looked up, but for what `is_idle` says changes neither memory nor time of a step.
   template <class Idle>
@@ -163,7 +189,8 @@ class launch_book {
 
   /// What was read. Throws launch_contradiction.
   launch_plan result() {
-    if (!contradiction_.empty()) throw launch_contradiction(path_, contradiction_, is_of_line_, std::move(out_));
+    if (!contradiction_.empty())
+      throw launch_contradiction(contradicting_file_, contradiction_, is_of_line_, std::move(out_));
     return std::move(out_);
   }
 
@@ -174,11 +201,13 @@ class launch_book {
     return "line " + std::to_string(o.line) + ": " + said(o) + ": " + why;
   }
 
+  const std::string& file_of(const launch_option& o) const { return o.file.empty() ? path_ : o.file; }
+
   const std::string& path_;
   std::string dashes_;
   std::map<std::string, launch_option> option_;
   std::map<std::string, bool> heeded_;
-  std::string contradiction_;
+  std::string contradiction_, contradicting_file_;
   bool is_of_line_ = true;
 };
 

@@ -27,8 +27,12 @@ namespace detail {
 
 class megatron_reader : private launch_book {
  public:
-  megatron_reader(const std::vector<launch_option>& given, const std::string& path, const decoder& model, int devices)
-      : launch_book(given, path, "--", same_option::last_counts), d(model), world_(devices) {}
+  megatron_reader(const std::vector<launch_option>& given, const std::string& path, const decoder& model, int devices,
+                  extent_t sequence)
+      : launch_book(given, path, "--", same_option::last_counts),
+        d(model),
+        world_(devices),
+        asked_sequence_(static_cast<int>(sequence)) {}
 
   launch_plan read() {
     out_.framework = out_.stack = "megatron";
@@ -80,8 +84,7 @@ class megatron_reader : private launch_book {
     p.tp = number("tensor-model-parallel-size", 1);
     p.pp = number("pipeline-model-parallel-size", 1);
     p.cp = number("context-parallel-size", 1);
-    for (const char* name : {"nproc_per_node", "nproc-per-node"})
-      if (const int each = number(name, 0); each != 0) check_world(each, name);
+    for (const char* name : {"nproc_per_node", "nproc-per-node"}) check_world(name, "nnodes", world_);
     const extent_t model = extent_t{p.tp} * p.pp * p.cp;
     if (world_ % model != 0)
       contradict(any_of({"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size"}),
@@ -100,18 +103,6 @@ class megatron_reader : private launch_book {
     const extent_t step = extent_t{number("make-vocab-size-divisible-by", 128)} * out_.plan.tp;
     const extent_t padded = ceil_divide(d.vocabulary, step) * step;
     if (padded != d.vocabulary) out_.vocabulary = padded;
-  }
-  /// Holds torchrun's nodes times `each`, devices of a node by option `name`, against --devices.
-  void check_world(int each, const char* name) {
-    const std::string nodes = word("nnodes");
-    if (nodes.empty() || nodes.find_first_not_of("0123456789") != std::string::npos)
-      return;  // a range, or from outside
-    const extent_t said = extent_t{each} * number("nnodes", 1);
-    if (said != world_)
-      contradict(*find(name),
-                 "with " + nodes + " nodes these are " + std::to_string(said) + " devices; --devices is " +
-                     std::to_string(world_),
-                 false);
   }
 
   void read_pipeline() {
@@ -175,7 +166,7 @@ class megatron_reader : private launch_book {
       contradict(any_of({"global-batch-size", "micro-batch-size"}),
                  "no multiple of micro-batch x dp, " + std::to_string(each) + " x " + std::to_string(data_));
     p.micro_batches = static_cast<int>(std::max(p.batch / round, extent_t{1}));
-    p.sequence = number("seq-length", 0);
+    p.sequence = number("seq-length", asked_sequence_);
     if (p.sequence == 0) miss("seq-length");
   }
 
@@ -335,15 +326,17 @@ class megatron_reader : private launch_book {
 
   const decoder& d;
   extent_t world_;
+  int asked_sequence_;
   int data_ = 1;
 };
 
 }  // namespace detail
 
-/// The plan on `devices`, of a model that is read. Throws io_error.
+/// The plan on `devices`, of a model that is read; of `sequence` tokens where the line does not say how many, 0: that is refused. Throws
+/// io_error.
 inline launch_plan plan_of_megatron(const std::vector<launch_option>& options, const std::string& path,
-                                    const decoder& model, int devices) {
-  return detail::megatron_reader(options, path, model, devices).read();
+                                    const decoder& model, int devices, extent_t sequence = 0) {
+  return detail::megatron_reader(options, path, model, devices, sequence).read();
 }
 
 }}  // namespace hyperparallel::v0_2

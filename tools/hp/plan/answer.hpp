@@ -120,7 +120,7 @@ inline void insist_on_rules(const answer& a, const hp::decoder_plan& plan) {
 /// for the plan. Throws bad_input.
 inline void launch(answer& a, const choice& c) {
   try {
-    a.launch = hp::read_launch_file(c.from, a.config.model, c.devices);
+    a.launch = hp::read_launch_file(c.from, a.config.model, c.devices, c.sequence_is_said ? c.sequence : 0);
   } catch (const hp::launch_contradiction& e) {
     a.contradiction = e;
     a.launch = e.read;

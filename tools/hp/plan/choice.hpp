@@ -27,7 +27,7 @@ struct choice {
   int devices = 1;
   std::int64_t batch = 0;  ///< 0: a sequence for each data rank and micro-batch
   std::int64_t sequence = 4096;
-  bool sequence_is_said = false;  ///< beside a launch line
+  bool sequence_is_said = false;  ///< by --sequence
   std::int64_t memory = 0;        ///< of a device; 0: what the hardware has
   hp::memory_reserve reserve{};
   int effort = 20;  ///< seconds of a search

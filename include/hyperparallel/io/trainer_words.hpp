@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A decoder's plan as a YAML of the Hugging Face Trainer's arguments: sharded by DeepSpeed, or by FSDP2.
+//
+//   const hp::launch_text w = hp::words_of_deepspeed(plan, llama3);
+//   w.lines       "per_device_train_batch_size: 2", …, "deepspeed:", "  zero_optimization:", "    stage: 3", …
+//   w.unsaid      what no argument says: "tp=8"
+//
+// Three names are LLaMA-Factory's, whose YAML has them beside the Trainer's: cutoff_len, finetuning_type and disable_gradient_checkpointing.
+// Law: where nothing is unsaid, `plan_of_trainer` of the lines is the plan, on as many devices. Source: as trainer_launch.hpp.
+
+#include <string>
+
+#include <hyperparallel/io/launch_plan.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+namespace detail {
+
+/// What both have: batch, sequence, adapters, recomputation and precision, with the optimizer of 8 bits that they go with.
+inline launch_text say_arguments(const decoder_plan& p, const char* eight_bits) {
+  launch_text w;
+  const auto say = [&](const std::string& name, const std::string& value) { w.lines.push_back(name + ": " + value); };
+  say("per_device_train_batch_size",
+      std::to_string(p.batch / (extent_t{p.micro_batches} * p.dp * p.ep * p.cp * p.tp * p.pp)));
+  say("gradient_accumulation_steps", std::to_string(p.micro_batches));
+  say("cutoff_len", std::to_string(p.sequence));
+  say("finetuning_type", p.adapter_rank > 0 ? "lora" : "full");
+  if (p.adapter_rank > 0) {
+    say("lora_rank", std::to_string(p.adapter_rank));
+    say("lora_target", p.adapted == adapted_products::all ? "all" : "q_proj,k_proj,v_proj");
+  }
+  say(p.recomputed ? "gradient_checkpointing" : "disable_gradient_checkpointing", "true");
+  if (p.formats.weight == data_type::bf16) say("bf16", "true");
+  if (p.formats.moment == data_type::i8) say("optim", eight_bits);
+  for (const plan_degree& d : plan_degrees)
+    if (p.*d.of > 1 && d.of != &decoder_plan::dp) w.unsaid.push_back(d.name + ("=" + std::to_string(p.*d.of)));
+  if (p.copies > 1) w.unsaid.push_back("copies=" + std::to_string(p.copies));
+  if (p.recomputed && p.selective) w.unsaid.push_back("recompute=selective");
+  if (p.pp > 1 && !is_1f1b(p)) w.unsaid.push_back(std::string("schedule=") + schedule_of(p).name);
+  if (p.formats.product != number_format::bfloat16 || p.formats.moment == data_type::bf16 ||
+      p.formats.sum == data_type::bf16)
+    w.unsaid.push_back(std::string("precision=") + name_of(p.formats));
+  return w;
+}
+
+}  // namespace detail
+
+/// With a configuration of DeepSpeed inline. Precondition: `check_plan` says ok.
+inline launch_text words_of_deepspeed(const decoder_plan& p, const decoder&) {
+  launch_text w = detail::say_arguments(p, "adamw_bnb_8bit");
+  w.lines.push_back("deepspeed:");
+  for (const char* name : {"train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"})
+    w.lines.push_back(std::string("  ") + name + ": auto");
+  if (p.formats.moment == data_type::i8) w.lines.push_back("  zero_allow_untested_optimizer: true");
+  w.lines.push_back("  bf16:");
+  w.lines.push_back("    enabled: auto");
+  w.lines.push_back("  zero_optimization:");
+  w.lines.push_back("    stage: " + std::to_string(p.zero));
+  w.lines.push_back("    overlap_comm: true");
+  return w;
+}
+
+/// With FSDP2 by the Trainer: stage 3 shards again after forward, stage 2 does not. Precondition: `check_plan` says ok.
+inline launch_text words_of_fsdp2(const decoder_plan& p, const decoder&) {
+  launch_text w = detail::say_arguments(p, "adamw_torch_8bit");
+  w.lines.push_back("fsdp: full_shard auto_wrap");
+  w.lines.push_back("fsdp_config:");
+  w.lines.push_back("  fsdp_version: 2");
+  w.lines.push_back(std::string("  reshard_after_forward: ") + (p.zero == 3 ? "true" : "false"));
+  if (p.zero < 2) w.unsaid.push_back("zero=" + std::to_string(p.zero));
+  return w;
+}
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/io/trainer_words.hpp>
+
+#include <hyperparallel/io/trainer_launch.hpp>
+#include <hyperparallel/planner/legal_plans.hpp>
+
+#include <layers/decoder_shapes.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+std::string text_of(const hp::launch_text& w) {
+  std::string text;
+  for (const std::string& each : w.lines) text += each + "\n";
+  return text;
+}
+
+using writer = hp::launch_text (*)(const hp::decoder_plan&, const hp::decoder&);
+
+/// Every legal plan that can be said is read back as it was, from YAML.
+void hold(writer write, int least) {
+  int said = 0, unsaid = 0, adapted = 0, number = 0;
+  for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::llama3_8b_with_experts(16, 4096)})
+    for (const int devices : {1, 8, 16, 32}) {
+      hp::plan_question q;
+      q.devices = devices;
+      q.batch = 8 * devices;
+      q.sequence = 4096;
+      hp::visit_legal_plans(d, q, [&](hp::decoder_plan p) {
+        if (!write(p, d).unsaid.empty()) {
+          ++unsaid;
+          return;
+        }
+        for (const hp::named_formats& f : hp::known_formats)
+          for (const int rank : {0, 16}) {
+            p.formats = f.formats;
+            p.adapter_rank = rank;
+            p.adapted =
+                rank > 0 && ++number % 2 == 0 ? hp::adapted_products::attention_inputs : hp::adapted_products::all;
+            const hp::launch_text w = write(p, d);
+            if (!w.unsaid.empty()) {
+              ++unsaid;
+              continue;
+            }
+            ++said;
+            adapted += rank > 0 ? 1 : 0;
+            const hp::launch_plan back = hp::plan_of_trainer(hp::yaml_options_of(text_of(w), "words"), "words",
+                                                             hp::launch_form::document, devices);
+            ASSERT_EQ(back.plan, p) << text_of(w);
+            ASSERT_TRUE(back.unheeded.empty()) << back.unheeded[0];
+            ASSERT_TRUE(back.notes.empty()) << back.notes[0];
+          }
+      });
+    }
+  EXPECT_GT(said, least);
+  EXPECT_GT(adapted, least / 3);
+  EXPECT_GT(unsaid, said) << "most have degrees beside dp";
+  std::printf("%d plans are read back, %d have something that there is no word for\n", said, unsaid);
+}
+
+TEST(trainer_words, what_deepspeed_is_told_is_read_back) { hold(hp::words_of_deepspeed, 500); }
+TEST(trainer_words, what_fsdp2_is_told_is_read_back) { hold(hp::words_of_fsdp2, 250); }
+
+TEST(trainer_words, what_has_no_word_is_named) {
+  hp::decoder_plan p{.tp = 2, .pp = 4, .dp = 4, .cp = 2, .ep = 2};
+  p.copies = 2;
+  p.recomputed = p.selective = true;
+  p.schedule = static_cast<int>(hp::schedule_called("ZB-H1") - hp::schedule_table.item);
+  p.formats = hp::find_formats("fp8_states16")->formats;
+  const std::vector<std::string> both{
+      "tp=2", "pp=4", "cp=2", "ep=2", "copies=2", "recompute=selective", "schedule=ZB-H1", "precision=fp8_states16"};
+  EXPECT_EQ(hp::words_of_deepspeed(p, hp::test::llama3_8b).unsaid, both);
+  std::vector<std::string> fsdp = both;
+  fsdp.push_back("zero=0");
+  EXPECT_EQ(hp::words_of_fsdp2(p, hp::test::llama3_8b).unsaid, fsdp);
+}
+
+}  // namespace
