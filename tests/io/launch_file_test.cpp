@@ -63,7 +63,7 @@ TEST(launch_file, a_sequence_that_is_asked_for_is_that_of_a_file_that_says_none)
   EXPECT_EQ(told("b.sh", "x.py --bf16", 128), "128 on megatron");
   EXPECT_EQ(told("b.sh", "x.py --bf16"), "--seq-length is missing");
   EXPECT_EQ(told("b.json", "{\"train_batch_size\": 8}", 128), "128 on library");
-  EXPECT_EQ(told("b.yaml", "max_length: 64\nbf16: true\ngradient_checkpointing: true", 128), "64 on library");
+  EXPECT_EQ(told("b.yaml", "max_length: 64\nbf16: true\ngradient_checkpointing: true", 128), "64 on transformers_amp");
 }
 
 }  // namespace
