@@ -47,6 +47,8 @@ constexpr architecture architectures[] = {
     {.begins = "opt-", .feed_forward = form::gelu, .layer_norm = yes, .bias = yes, .positions = yes, .tied = yes},
     {.begins = "bloom", .feed_forward = form::gelu_tanh, .layer_norm = yes, .bias = yes, .tied = yes},
     {.begins = "mpt", .feed_forward = form::gelu, .layer_norm = yes, .tied = yes},
+    {.begins = "nemotron_3", .feed_forward = form::squared_relu},
+    {.begins = "nemotron-3", .feed_forward = form::squared_relu},
     {.begins = "nemotron4", .feed_forward = form::gelu, .layer_norm = yes},
     {.begins = "nemotron-4", .feed_forward = form::gelu, .layer_norm = yes},
     {.begins = "falcon", .feed_forward = form::gelu, .layer_norm = yes, .tied = yes, .side_by_side = yes},
@@ -117,6 +119,29 @@ void set_experts(hp::decoder& d, const model_sizes& m) {
   if (m.top_k < 1 || m.top_k > m.experts) throw not_predicted("how many experts a token has is not told");
 }
 
+/// Layers of one branch each, which Nemotron 3 has: M Mamba-2, * attention, E experts. Source: the config.json of Nano and Super.
+void set_branches(hp::decoder& d, bool is_super) {
+  constexpr std::string_view
+      nano = "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME",
+      super = "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME";
+  for (const char letter : is_super ? super : nano)
+    d.branches.push(letter == 'M'   ? hp::layer_branch::linear_attention
+                    : letter == '*' ? hp::layer_branch::attention
+                                    : hp::layer_branch::experts);
+  d.layers = d.branches.size;
+  d.attention.rope_base = 0.0;
+  d.has_linear = true;
+  d.linear = {.key_heads = 8,
+              .value_heads = is_super ? 128 : 64,
+              .key_dim = 128,
+              .value_dim = 64,
+              .form = hp::linear_form::state_space};
+  d.experts.gated = false;
+  d.experts.latent = is_super ? 1024 : 0;
+  d.experts.shared_width = 2 * d.experts.width;
+  d.experts.scores = hp::expert_scores::sigmoid;
+}
+
 }  // namespace
 
 row_decoder decoder_of(const model_sizes& m, hp::extent_t sequence) {
@@ -146,6 +171,8 @@ row_decoder decoder_of(const model_sizes& m, hp::extent_t sequence) {
     d.full_every = 2;
     d.experts.gate_limit = 7.0;
   }
+  if (const std::string name = lower_case(m.name); name.starts_with("nemotron_3") || name.starts_with("nemotron-3"))
+    set_branches(d, name.find("super") != std::string::npos);
   return out;
 }
 
