@@ -18,7 +18,7 @@
 // `text` is the operator's factor rule (rule_text.hpp), and all that strategies ask. `gradient` names the backward
 // operators (gradient_writer.hpp); an operator without one is refused where a gradient reaches it, unless it says
 // `not_differentiable`. Further members, all optional, are those of operator_value.hpp under the same names; `flops`, a
-// function of `local_work`, where `flops_per_point` (1) does not tell the cost. Kernels are the business of those who
+// function of `local_work`, where `flops_per_point` (1) does not tell the cost, and `scratch_bytes`, another. Kernels are the business of those who
 // run the graph (operator_kernels.hpp). The library's operators are such structs, one file a family in ops/.
 // Laws: no operator and no name stands twice in a list; built-in operators come first, in one order, in every list.
 
@@ -174,6 +174,10 @@ constexpr operator_value operator_value_from() {
   if constexpr (requires(const local_work& w) { Operator::flops(w); }) {
     o.has_flops = true;
     o.flops = &Operator::flops;
+  }
+  if constexpr (requires { &Operator::scratch_bytes; }) {
+    o.has_scratch = true;
+    o.scratch_bytes = &Operator::scratch_bytes;
   }
   if constexpr (requires(gradient_writer& b) { Operator::gradient(b); }) o.gradient = &write_gradient<Operator>;
   if constexpr (requires(const factor_rule& r) { Operator::has_gradient_for(r); })

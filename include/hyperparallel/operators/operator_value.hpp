@@ -77,7 +77,9 @@ struct operator_value {
   std::uint64_t key = 0;         ///< of its type: two operators are the same where this is
   bool has_flops = false;        ///< the cost is `flops`; else it is `flops_per_point` times the points
   extent_t (*flops)(const local_work&) = nullptr;
-  void (*gradient)(gradient_writer&) = detail::says_no_gradient;                ///< says the backward operators
+  bool has_scratch = false;                                       ///< it has `scratch_bytes`
+  extent_t (*scratch_bytes)(const local_work&) = nullptr;         ///< that it writes and reads again while it computes
+  void (*gradient)(gradient_writer&) = detail::says_no_gradient;  ///< says the backward operators
   bool (*has_gradient_for)(const factor_rule&) = detail::has_gradient_for_any;  ///< whether these serve the rule
   /// Whether an instance whose factors have these extents is one of the operator.
   instance_fit (*fits)(const factor_rule&, const extent_t*, const operator_attributes&) = detail::fits_any;

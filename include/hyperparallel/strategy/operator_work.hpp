@@ -63,6 +63,12 @@ constexpr operator_work work_of(const sharded_program& p, const program_compute&
     const extent_t all = local_bytes(p, c.operand[i]);
     w.bytes_read += is_in(value.gathered, i) ? smaller(all, local_bytes(p, c.result[0])) : all;
   }
+  if (value.has_scratch) {
+    const extent_t scratch =
+        value.scratch_bytes(local_work_of(p.graph, o, c.placement, p.value.item[c.result[0]].layout.mesh));
+    w.bytes_read += scratch;
+    w.bytes_written += scratch;
+  }
   return w;
 }
 

@@ -10,7 +10,8 @@
 // and it. Decays are at least 0. Heads of values share queries and keys in groups. The sequence is whole, batch and heads may be sharded.
 //
 // FLOPs: of each element of the state and token a product for the decay, two for the sum and two for the output, with the delta rule two
-// more for what the state has of the key, and one for the sum with it; gradients compute states again, and are twice a forward.
+// more for what the state has of the key, and one for the sum with it; gradients compute states again, and are twice a forward. Devices take
+// tokens in chunks, whose states lie in memory between kernels.
 // Sources: Yang et al., "Gated Delta Networks", 2412.06464; Dao & Gu, "Transformers are SSMs", 2405.21060 (queries are C, keys B, values x,
 // strengths steps).
 
@@ -21,6 +22,19 @@ namespace hyperparallel { inline namespace v0_2 { namespace ops {
 /// Operations of a token on an element of the state.
 constexpr extent_t flops_of_state(const local_work& w) { return w.attribute[0] != 0 ? 8 : 5; }
 
+/// Tokens whose states devices compute together, as products of matrices.
+inline constexpr extent_t state_chunk = 128;
+
+/// Bytes that a forward in chunks writes and reads again: f32 states of each chunk, once as its own and once with those before it, and
+/// scores of its tokens with each other, of each head with the delta rule. Operand `keys` has the queries' dims.
+constexpr extent_t scratch_of_states(const local_work& w, int keys) {
+  const tensor_factors &key = w.rule->operand[keys], &value = w.rule->operand[keys + 1];
+  extent_t groups = w.extent[key.term[0]] * w.extent[key.term[1]], states = w.points / state_chunk;
+  for (int d = 2; d + 1 < key.rank; ++d) groups *= w.extent[key.term[d]];
+  const extent_t heads = w.points / w.extent[key.term[key.rank - 1]] / w.extent[value.term[value.rank - 1]];
+  return 8 * states + 4 * state_chunk * (w.attribute[0] != 0 ? heads : groups);
+}
+
 /// do, q, k, v, decay, strength -> dq, dk, dv, d decay, d strength.
 struct linear_attention_gradient {
   static constexpr const char *name = "linear_attention_gradient",
@@ -28,6 +42,7 @@ struct linear_attention_gradient {
   static constexpr compute_unit unit = compute_unit::matrix;
   static constexpr int flops_per_point = 24;
   static constexpr extent_t flops(const local_work& w) { return 3 * flops_of_state(w) * w.points; }
+  static constexpr extent_t scratch_bytes(const local_work& w) { return 3 * scratch_of_states(w, 2); }
 };
 
 /// q, k, v, decay, strength -> o.
@@ -36,6 +51,7 @@ struct linear_attention {
   static constexpr compute_unit unit = compute_unit::matrix;
   static constexpr int flops_per_point = 8;
   static constexpr extent_t flops(const local_work& w) { return flops_of_state(w) * w.points; }
+  static constexpr extent_t scratch_bytes(const local_work& w) { return scratch_of_states(w, 1); }
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<linear_attention_gradient>("g0,x0,x1,x2,x3,x4>01234");
