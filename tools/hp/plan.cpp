@@ -85,8 +85,9 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   CLI::Option* const from =
       app.add_option(
              "--from", c->from,
-             "a launch line of Megatron-LM, as its shell script or a file of its arguments: degrees, batch, "
-             "sequence, recomputation, precision and optimizer are read of it; sets --stack megatron unless said")
+             "a launch line of Megatron-LM, as its shell script or a file of its arguments, or FILE.toml of torchtitan "
+             "or HyperParallel: degrees, batch, sequence, recomputation, precision and optimizer are read of it; sets "
+             "--stack to the framework's unless said")
           ->excludes(fix);
   app.add_option("--effort", c->effort, "seconds that a search may take (default: 20)")
       ->check(command_line::whole(1, 86400));
@@ -145,6 +146,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "hp plan config.json --devices 64 --why 2\n"
       "hp plan config.json --devices 16 --fix tp=8,dp=2,zero=1\n"
       "hp plan config.json --devices 64 --from pretrain_gpt.sh\n"
+      "hp plan config.json --devices 64 --from train.toml --to megatron\n"
       "hp plan config.json --devices 64 --html plans.html\n"
       "hp plan config.json --devices 64 --hardware h100\n"
       "hp plan config.json --devices 64 --hardware h100 --measured tp=8,zero=1:step=1.23,memory=61GiB\n"

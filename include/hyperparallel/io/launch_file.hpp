@@ -7,6 +7,9 @@
 //
 //   framework    files
 //   megatron     a shell script, or a file of arguments
+//   torchtitan, hyperparallel     FILE.toml; both have the same words
+//
+// It needs toml++ (toml_options.hpp); no front header includes this one.
 //
 // Errors: io_error of one line with file, line and option. O(bytes).
 
@@ -19,6 +22,9 @@
 #include <hyperparallel/io/megatron_launch.hpp>
 #include <hyperparallel/io/megatron_words.hpp>
 #include <hyperparallel/io/text_file.hpp>
+#include <hyperparallel/io/toml_options.hpp>
+#include <hyperparallel/io/torchtitan_launch.hpp>
+#include <hyperparallel/io/torchtitan_words.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -28,7 +34,9 @@ struct launch_framework {
   launch_text (*write)(const decoder_plan&, const decoder&);
   const char* line_end;  ///< between its lines
 };
-inline constexpr launch_framework launch_frameworks[] = {{"megatron", words_of_megatron, " \\\n"}};
+inline constexpr launch_framework launch_frameworks[] = {{"megatron", words_of_megatron, " \\\n"},
+                                                         {"torchtitan", words_of_torchtitan, "\n"},
+                                                         {"hyperparallel", words_of_torchtitan, "\n"}};
 
 /// Null where no framework is called so.
 inline const launch_framework* find_framework(std::string_view name) {
@@ -43,6 +51,7 @@ inline constexpr std::int64_t largest_launch_file = std::int64_t{1} << 20;
 inline launch_plan read_launch_file(const std::string& path, const decoder& model, int devices) {
   const std::vector<unsigned char> bytes = read_bytes(path, {empty_file::refused, largest_launch_file});
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (path.ends_with(".toml")) return plan_of_torchtitan(toml_options(text, path), path, model, devices);
   return plan_of_megatron(launch_options_of(text), path, model, devices);
 }
 

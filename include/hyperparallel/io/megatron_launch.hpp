@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include <hyperparallel/io/folded_experts.hpp>
 #include <hyperparallel/io/launch_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -123,31 +124,9 @@ class megatron_reader : private launch_book {
     const int ep = number("expert-model-parallel-size", 1), etp = number("expert-tensor-parallel-size", p.tp);
     if (ep == 1 && etp == p.tp) return;
     const launch_option& line = any_of({"expert-model-parallel-size", "expert-tensor-parallel-size"});
-    if (!d.has_experts) refuse(line, "the config.json has no experts");
-    const extent_t ranks = extent_t{data_} * p.cp * p.tp;
-    if (ranks % (extent_t{ep} * etp) != 0)
-      refuse(line, "ep=" + std::to_string(ep) + " x etp=" + std::to_string(etp) + " are " +
-                       std::to_string(extent_t{ep} * etp) + " ranks, of which the " + std::to_string(ranks) +
-                       " of a stage are no multiple");
-    if (d.experts.experts % ep != 0)
-      refuse(line, std::to_string(d.experts.experts) + " experts do not divide by ep=" + std::to_string(ep));
-    if (etp != 1 && etp != p.tp) refuse(line, "known: an etp of 1, or of tp, " + std::to_string(p.tp));
-    int left = ep;  // to be found among data and context ranks
-    if (p.tp > 1 && etp == 1) {
-      if (ep % p.tp != 0)
-        refuse(line, "with an etp of 1, known: an ep that is a multiple of tp, " + std::to_string(p.tp));
-      p.experts_along_tp = true;
-      left /= p.tp;
-    }
-    if (data_ % left != 0 && left % p.cp == 0 && data_ % (left / p.cp) == 0) {
-      p.experts_along_cp = true;
-      left /= p.cp;
-    }
-    if (data_ % left != 0)
-      refuse(line, "known: an ep that data ranks, " + std::to_string(data_) + ", or these and all context ranks, " +
-                       std::to_string(p.cp) + ", divide by");
-    p.ep = left;
-    p.dp = data_ / left;
+    const std::string why = fold_experts(d, {.ep = ep, .etp = etp, .data = data_, .cp = p.cp, .tp = p.tp}, p);
+    if (!why.empty()) refuse(line, why);
+    p.dp = data_ / p.ep;
   }
 
   void read_batch() {
