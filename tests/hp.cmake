@@ -114,6 +114,15 @@ set_tests_properties(hp.plan.from.fsdp2 PROPERTIES PASS_REGULAR_EXPRESSION
 hyperparallel_add_hp(plan.from.deepspeed plan "${configs}/llama3_8b.json" --devices 8 --hardware h100 --from "${launch}/trainer/ds_z1.json" --sequence 2048 --to deepspeed)
 set_tests_properties(hp.plan.from.deepspeed PROPERTIES PASS_REGULAR_EXPRESSION
   "dp=8,zero=1,micro_batches=2; 64 sequences of 2048 .*in words of deepspeed:\n.*  zero_optimization:\n      stage: 1\n")
+hyperparallel_add_hp(plan.from.toml plan "${configs}/llama31_405b_fp8.json" --devices 128 --hardware h100 --from "${launch}/llama3_405b.toml" --to hyperparallel)
+set_tests_properties(hp.plan.from.toml PROPERTIES PASS_REGULAR_EXPRESSION
+  "tp=8,dp=16,zero=3,recompute=full. 32 sequences of 8192 tokens.*precision fp8.*not heeded: training.compile true .line 11.: .*parallelism.enable_async_tensor_parallel true .line 15..*in words of hyperparallel:\n.*  data_parallel_shard_degree = 16\n  tensor_parallel_degree = 8\n.*  mode = \"full\"\n  .model.\n")
+hyperparallel_add_hp(plan.from.toml_pipeline plan "${configs}/llama31_405b_fp8.json" --devices 512 --hardware h100 --from "${launch}/llama3_405b_pipeline.toml")
+set_tests_properties(hp.plan.from.toml_pipeline PROPERTIES PASS_REGULAR_EXPRESSION
+  "tp=8,pp=8,dp=8,zero=2,micro_batches=32,recompute=full,schedule=Interleaved1F1B,chunks=2. 256 sequences.*--stack fsdp2 has no rule for pipeline stages")
+hyperparallel_add_hp(plan.to.toml plan "${configs}/llama3_8b.json" --devices 16 --hardware h100 --precision bf16 --fix tp=8,dp=2,zero=1 --to torchtitan)
+set_tests_properties(hp.plan.to.toml PROPERTIES PASS_REGULAR_EXPRESSION
+  "in words of torchtitan:\n  .training.\n.*  tensor_parallel_degree = 8\n.*  mode = \"none\"\nit has no word for zero=1\n")
 set_tests_properties(hp.plan PROPERTIES PASS_REGULAR_EXPRESSION "fits: a device needs .*lower bound .*MFU ")
 hyperparallel_add_hp_json(plan 0 FIGURES legal=true "verdict=\"fits\"" plan.tp=2 memory.needed_bytes step.seconds
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64)

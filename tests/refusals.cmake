@@ -207,6 +207,12 @@ if(TARGET hp)
                             "line 11: deepspeed.train_batch_size 64: is not 2 sequences of a device x 4 accumulations x 16 devices"
                             plan "${llama}" --devices 16 --from "${launch}/llamafactory/llama3_full_z2_inline.yaml")
   hyperparallel_add_refusal(hp plan.from_model 2 "none of its names is one of the Trainer" plan "${llama}" --devices 8 --from "${llama}")
+  hyperparallel_add_refusal(hp plan.from_toml_twice 2 "line 4: Error while parsing key-value pair: cannot redefine existing integer 'tensor_parallel_degree'"
+                            plan "${llama}" --devices 16 --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/twice.toml")
+  hyperparallel_add_refusal(hp plan.from_toml_of_other_devices 2
+                            "line 13: parallelism.tensor_parallel_degree 8: replicate=1 x tp=8 x pp=1 x cp=1 are 8 devices, of which 12 is no multiple"
+                            plan "${llama}" --devices 12 --from "${CMAKE_CURRENT_SOURCE_DIR}/launch/llama3_70b.toml")
+  hyperparallel_add_refusal(hp plan.from_no_toml 2 "cannot read 'none.toml'" plan "${llama}" --devices 16 --from none.toml)
   hyperparallel_add_refusal(hp plan.from_and_fix 2 "--fix excludes --from" plan "${llama}" --devices 16 --fix tp=2 --from none.sh)
   hyperparallel_add_refusal(hp plan.devices 2 "tp=8 x dp=4 are 32 devices" plan "${llama}" --devices 16 --fix
                             tp=8,dp=4)

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Launch files are told apart, read as the plans that their frameworks run, and written back with the same meaning.
 #include <hyperparallel/io/launch_file.hpp>
+
+#include <hyperparallel/planner/plan_check.hpp>
+#include <hyperparallel/planner/stack.hpp>
 
 #include <layers/decoder_shapes.hpp>
 
@@ -9,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -18,17 +23,157 @@ namespace hp = hyperparallel;
 
 namespace {
 
+using texts = std::vector<std::string>;
+
 TEST(launch_file, frameworks_are_found_by_their_name) {
   for (const hp::launch_framework& f : hp::launch_frameworks) EXPECT_EQ(hp::find_framework(f.name), &f);
   EXPECT_EQ(hp::find_framework("nobody"), nullptr);
 }
 
 TEST(launch_file, a_file_that_is_not_there) {
-  try {
-    hp::read_launch_file("nowhere.sh", hp::test::llama3_8b, 8);
-    FAIL();
-  } catch (const hp::io_error& e) {
-    EXPECT_NE(std::string(e.what()).find("cannot read 'nowhere.sh'"), std::string::npos) << e.what();
+  for (const char* name : {"nowhere.sh", "nowhere.toml"}) try {
+      hp::read_launch_file(name, hp::test::llama3_8b, 8);
+      FAIL();
+    } catch (const hp::io_error& e) {
+      EXPECT_NE(std::string(e.what()).find(std::string("cannot read '") + name + "'"), std::string::npos) << e.what();
+    }
+}
+
+constexpr hp::decoder llama3(int layers, int hidden, int heads, int width) {
+  hp::decoder d = hp::test::llama3_8b;
+  d.layers = layers;
+  d.hidden = hidden;
+  d.attention.query_heads = heads;
+  d.feed_forward.width = width;
+  return d;
+}
+const hp::decoder llama3_70b = llama3(80, 8192, 64, 28672), llama3_405b = llama3(126, 16384, 128, 53248);
+hp::decoder deepseek_16b() {
+  hp::decoder d = hp::test::deepseek_v3;
+  d.vocabulary = 102400;
+  d.hidden = 2048;
+  d.layers = 27;
+  d.latent_attention.heads = 16;
+  d.latent_attention.query_rank = 0;
+  d.feed_forward.width = 10944;
+  d.experts.experts = 64;
+  d.experts.top_k = 6;
+  d.experts.width = 1408;
+  d.experts.shared_width = 2816;
+  d.sparse.first = 1;
+  d.prediction_modules = 0;
+  return d;
+}
+
+/// Public configurations of torchtitan: what each means, and what of it no figure heeds.
+TEST(launch_file, toml_files_of_torchtitan) {
+  const char* const own = std::getenv("HYPERPARALLEL_OWN_VECTORS");  // ctest sets it
+  ASSERT_NE(own, nullptr);
+  const hp::plan_formats bf16 = hp::find_formats("bf16")->formats, fp8 = hp::find_formats("fp8")->formats;
+  const int interleaved = hp::schedule_place<hp::interleaved_1f1b>;
+  const struct {
+    const char* name;
+    hp::decoder model;
+    int devices;
+    hp::decoder_plan plan;
+    const char* stack;
+    texts unheeded;
+  } files[] = {
+      {"llama3_8b",
+       hp::test::llama3_8b,
+       64,
+       {.dp = 64, .zero = 3, .recomputed = true, .selective = true, .formats = bf16, .batch = 64, .sequence = 8192},
+       "fsdp2",
+       {}},
+      {"llama3_8b_hsdp",
+       hp::test::llama3_8b,
+       64,
+       {.dp = 64, .zero = 2, .copies = 8, .micro_batches = 2, .formats = bf16, .batch = 256, .sequence = 8192},
+       "fsdp2_compiled",
+       {}},
+      {"llama3_8b_context",
+       hp::test::llama3_8b,
+       8,
+       {.cp = 8, .zero = 3, .recomputed = true, .formats = bf16, .batch = 1, .sequence = 131072},
+       "fsdp2",
+       {"parallelism.context_parallel_rotate_method alltoall (line 10)"}},
+      {"llama3_70b",
+       llama3_70b,
+       64,
+       {.tp = 8, .dp = 8, .zero = 3, .recomputed = true, .formats = bf16, .batch = 64, .sequence = 8192},
+       "fsdp2",
+       {}},
+      {"llama3_405b",
+       llama3_405b,
+       128,
+       {.tp = 8, .dp = 16, .zero = 3, .recomputed = true, .formats = fp8, .batch = 32, .sequence = 8192},
+       "fsdp2_compiled",
+       {"training.compile true (line 11): the loss is counted as not compiled",
+        "parallelism.enable_async_tensor_parallel true (line 15)",
+        "float8.enable_fsdp_float8_all_gather true (line 21)",
+        "float8.precompute_float8_dynamic_scale_for_fsdp true (line 22)"}},
+      {"llama3_405b_pipeline",
+       llama3_405b,
+       512,
+       {.tp = 8,
+        .pp = 8,
+        .dp = 8,
+        .zero = 2,
+        .micro_batches = 32,
+        .recomputed = true,
+        .schedule = interleaved,
+        .chunks = 2,
+        .formats = bf16,
+        .batch = 256,
+        .sequence = 8192},
+       "fsdp2",
+       {}},
+      {"deepseek_v3_16b",
+       deepseek_16b(),
+       64,
+       {.dp = 8, .ep = 8, .zero = 3, .recomputed = true, .formats = bf16, .batch = 256, .sequence = 4096},
+       "fsdp2",
+       {"compile.enable true (line 15): the loss is counted as not compiled"}},
+      {"deepseek_v3_671b",
+       hp::test::deepseek_v3,
+       256,
+       {.tp = 8,
+        .dp = 8,
+        .ep = 4,
+        .zero = 3,
+        .recomputed = true,
+        .selective = true,
+        .experts_along_tp = true,
+        .formats = bf16,
+        .batch = 128,
+        .sequence = 4096},
+       "fsdp2",
+       {"parallelism.expert_parallel_comm_backend deepep (line 11)"}},
+      {"qwen3_30b_a3b",
+       hp::test::qwen3_30b_a3b,
+       32,
+       {.tp = 2, .dp = 2, .ep = 8, .zero = 3, .copies = 2, .formats = bf16, .batch = 32, .sequence = 4096},
+       "fsdp2",
+       {"activation_checkpoint.selective_ac_option 2 (by default): every layer of so many is recomputed, counted as "
+        "none"}},
+  };
+  for (const auto& f : files) {
+    const hp::launch_plan l =
+        hp::read_launch_file(std::string(own) + "/../launch/" + f.name + ".toml", f.model, f.devices);
+    EXPECT_EQ(l.plan, f.plan) << f.name;
+    EXPECT_STREQ(l.stack, f.stack) << f.name;
+    EXPECT_NE(hp::find_stack(l.stack), nullptr);
+    EXPECT_EQ(l.unheeded, f.unheeded) << f.name;
+    EXPECT_TRUE(hp::check_plan(f.model, l.plan, f.devices).ok()) << f.name;
+    for (const char* framework : {"torchtitan", "hyperparallel"}) {
+      const hp::launch_framework& whose = *hp::find_framework(framework);
+      const hp::launch_text w = whose.write(l.plan, f.model);
+      EXPECT_TRUE(w.unsaid.empty()) << f.name << ": " << w.unsaid[0];
+      std::string text;
+      for (const std::string& line : w.lines) text += line + whose.line_end;
+      EXPECT_EQ(hp::plan_of_torchtitan(hp::toml_options(text, "back"), "back", f.model, f.devices).plan, f.plan)
+          << text;
+    }
   }
 }
 

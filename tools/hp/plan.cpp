@@ -78,11 +78,13 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "searched "
       "for");
   CLI::Option* const from =
-      app.add_option("--from", c->from,
-                     "a launch line of Megatron-LM, as its shell script or a file of its arguments, or of the Hugging "
-                     "Face Trainer "
-                     "with DeepSpeed or FSDP, as a YAML (LLaMA-Factory), a JSON or a script: degrees, batch, sequence, "
-                     "recomputation, precision and optimizer are read of it; sets --stack unless said")
+      app.add_option(
+             "--from", c->from,
+             "a launch line of Megatron-LM, as its shell script or a file of its arguments, FILE.toml of torchtitan or "
+             "HyperParallel, or one of the Hugging Face Trainer with DeepSpeed or FSDP, as a YAML (LLaMA-Factory), a "
+             "JSON or a "
+             "script: degrees, batch, sequence, recomputation, precision and optimizer are read of it; sets --stack "
+             "unless said")
           ->excludes(fix);
   app.add_option("--effort", c->effort, "seconds that a search may take (default: 20)")
       ->check(command_line::whole(1, 86400));
@@ -137,6 +139,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "hp plan config.json --devices 16 --fix tp=8,dp=2,zero=1\n"
       "hp plan config.json --devices 64 --from pretrain_gpt.sh\n"
       "hp plan config.json --devices 8 --from ds_z3.json --sequence 4096\n"
+      "hp plan config.json --devices 64 --from train.toml --to megatron\n"
       "hp plan config.json --devices 64 --html plans.html\n"
       "hp plan config.json --devices 64 --hardware h100\n"
       "hp plan config.json --devices 64 --hardware h100 --measured tp=8,zero=1:step=1.23,memory=61GiB\n"

@@ -5,11 +5,12 @@
 //   const hp::launch_plan l = hp::read_launch_file("run.sh", llama3, 64);      whose it is, its name and contents say
 //   hp::find_framework("megatron")->write(l.plan, llama3).lines                 read back, it is the plan
 //
-//   framework                   files
-//   megatron                    a shell script, or a file of arguments
-//   deepspeed, fsdp2            .yaml, .yml and .json of the Trainer, LLaMA-Factory, DeepSpeed or accelerate; a shell script with the Trainer's words
+//   framework                     files
+//   megatron                      a shell script, or a file of arguments
+//   torchtitan, hyperparallel     FILE.toml; both have the same words
+//   deepspeed, fsdp2              .yaml, .yml and .json of the Trainer, LLaMA-Factory, DeepSpeed or accelerate; a shell script with the Trainer's words
 //
-// Needs yaml-cpp, linked; no front header includes this one. Errors: io_error of one line with file, line and option. O(bytes).
+// Needs toml++ on the include path and yaml-cpp, linked; no front header includes this one. Errors: io_error of one line with file, line and option. O(bytes).
 
 #include <algorithm>
 #include <string>
@@ -20,6 +21,9 @@
 #include <hyperparallel/io/megatron_launch.hpp>
 #include <hyperparallel/io/megatron_words.hpp>
 #include <hyperparallel/io/text_file.hpp>
+#include <hyperparallel/io/toml_options.hpp>
+#include <hyperparallel/io/torchtitan_launch.hpp>
+#include <hyperparallel/io/torchtitan_words.hpp>
 #include <hyperparallel/io/trainer_launch.hpp>
 #include <hyperparallel/io/trainer_words.hpp>
 
@@ -31,8 +35,11 @@ struct launch_framework {
   launch_text (*write)(const decoder_plan&, const decoder&);
   const char* line_end;  ///< between its lines
 };
-inline constexpr launch_framework launch_frameworks[] = {
-    {"megatron", words_of_megatron, " \\\n"}, {"deepspeed", words_of_deepspeed, "\n"}, {"fsdp2", words_of_fsdp2, "\n"}};
+inline constexpr launch_framework launch_frameworks[] = {{"megatron", words_of_megatron, " \\\n"},
+                                                         {"torchtitan", words_of_torchtitan, "\n"},
+                                                         {"hyperparallel", words_of_torchtitan, "\n"},
+                                                         {"deepspeed", words_of_deepspeed, "\n"},
+                                                         {"fsdp2", words_of_fsdp2, "\n"}};
 
 /// Null where no framework is called so.
 inline const launch_framework* find_framework(std::string_view name) {
@@ -54,6 +61,7 @@ inline bool is_trainer_script(const std::vector<launch_option>& options) {
 inline launch_plan plan_of_launch(std::string_view text, const std::string& path, const decoder& model, int devices,
                                   extent_t sequence) {
   const std::string_view name = path;
+  if (name.ends_with(".toml")) return plan_of_torchtitan(toml_options(text, path), path, model, devices);
   if (name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json"))
     return plan_of_trainer(yaml_options_of(text, path), path, launch_form::document, devices, sequence);
   const std::vector<launch_option> options = launch_options_of(text);

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include <hyperparallel/io/folded_experts.hpp>
 #include <hyperparallel/io/launch_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -138,23 +139,9 @@ class megatron_reader : private launch_book {
                  : contradict(line,
                               std::to_string(d.experts.experts) + " experts do not divide by ep=" + std::to_string(ep));
     }
-    if (etp != 1 && etp != p.tp) refuse(line, "known: an etp of 1, or of tp, " + std::to_string(p.tp));
-    int left = ep;  // to be found among data and context ranks
-    if (p.tp > 1 && etp == 1) {
-      if (ep % p.tp != 0)
-        refuse(line, "with an etp of 1, known: an ep that is a multiple of tp, " + std::to_string(p.tp));
-      p.experts_along_tp = true;
-      left /= p.tp;
-    }
-    if (data_ % left != 0 && left % p.cp == 0 && data_ % (left / p.cp) == 0) {
-      p.experts_along_cp = true;
-      left /= p.cp;
-    }
-    if (data_ % left != 0)
-      refuse(line, "known: an ep that data ranks, " + std::to_string(data_) + ", or these and all context ranks, " +
-                       std::to_string(p.cp) + ", divide by");
-    p.ep = left;
-    p.dp = data_ / left;
+    const std::string why = fold_experts(d, {.ep = ep, .etp = etp, .data = data_, .cp = p.cp, .tp = p.tp}, p);
+    if (!why.empty()) refuse(line, why);
+    p.dp = data_ / p.ep;
   }
 
   void read_batch() {
