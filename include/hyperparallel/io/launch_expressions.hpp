@@ -90,12 +90,21 @@ inline std::optional<long long> value_of_sum(const std::string& text, const laun
   return launch_sum(text, values).value();
 }
 
+/// Yes, no, or neither where only a run knows.
+struct shell_verdict {
+  signed char is = -1;
+  constexpr shell_verdict() = default;
+  constexpr shell_verdict(bool yes) : is(yes ? 1 : 0) {}
+  constexpr bool is_known() const { return is >= 0; }
+  friend constexpr bool operator==(shell_verdict, shell_verdict) = default;
+};
+
 /// Of the words between the brackets of a test, with variables replaced where the script sets them.
-inline std::optional<bool> verdict_of_test(std::vector<std::string> words) {
+inline shell_verdict verdict_of_test(std::vector<std::string> words) {
   if (!words.empty() && words[0] == "!") {
     words.erase(words.begin());
-    const std::optional<bool> other = verdict_of_test(std::move(words));
-    return other ? std::optional<bool>(!*other) : other;
+    const shell_verdict other = verdict_of_test(std::move(words));
+    return other.is_known() ? shell_verdict(other == false) : other;
   }
   for (std::string& w : words) {
     if (w.find("$(") != std::string::npos || w.find("$#") != std::string::npos) return {};
@@ -107,7 +116,8 @@ inline std::optional<bool> verdict_of_test(std::vector<std::string> words) {
   if (words.size() != 3) return {};
   const std::string &left = words[0], &op = words[1], &right = words[2];
   if (op == "=" || op == "==" || op == "!=")
-    return right.find_first_of("*?[") != std::string::npos ? std::optional<bool>() : (left == right) == (op != "!=");
+    return right.find_first_of("*?[") != std::string::npos ? shell_verdict()
+                                                           : shell_verdict((left == right) == (op != "!="));
   const std::optional<long long> a = value_of_sum(left, {}), b = value_of_sum(right, {});
   if (!a || !b) return {};
   if (op == "-eq") return *a == *b;
@@ -120,7 +130,7 @@ inline std::optional<bool> verdict_of_test(std::vector<std::string> words) {
 }
 
 /// Whether the word of a `case` is that of a pattern; `*` is of every word.
-inline std::optional<bool> verdict_of_pattern(std::string word, const std::string& pattern) {
+inline shell_verdict verdict_of_pattern(std::string word, const std::string& pattern) {
   if (pattern == "*") return true;
   if (word.find("$(") != std::string::npos || pattern.find_first_of("*?[$") != std::string::npos) return {};
   if (word.starts_with("$")) word.clear();
@@ -128,17 +138,17 @@ inline std::optional<bool> verdict_of_pattern(std::string word, const std::strin
 }
 
 /// Of two verdicts.
-inline std::optional<bool> either(std::optional<bool> a, std::optional<bool> b) {
+inline shell_verdict either(shell_verdict a, shell_verdict b) {
   if (a == true || b == true) return true;
-  return a && b ? a : std::nullopt;
+  return a.is_known() && b.is_known() ? a : shell_verdict();
 }
-inline std::optional<bool> both(std::optional<bool> a, std::optional<bool> b) {
+inline shell_verdict both(shell_verdict a, shell_verdict b) {
   if (a == false || b == false) return false;
-  return a && b ? a : std::nullopt;
+  return a.is_known() && b.is_known() ? a : shell_verdict();
 }
 
 /// Of two that "&&" or "||" joins; the second, where nothing does.
-inline std::optional<bool> joined(std::optional<bool> a, std::string_view joint, std::optional<bool> b) {
+inline shell_verdict joined(shell_verdict a, std::string_view joint, shell_verdict b) {
   return joint == "&&" ? both(a, b) : joint == "||" ? either(a, b) : b;
 }
 

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,8 +42,8 @@ class launch_reader : private launch_words {
  private:
   /// A branch of an `if` or a `case`. What is not certain is read, whichever branch it is in.
   struct branch {
-    std::optional<bool> earlier = false;  ///< one of the branches before it is the one that runs
-    std::optional<bool> now = true;       ///< its own condition
+    shell_verdict earlier = false;  ///< one of the branches before it is the one that runs
+    shell_verdict now = true;       ///< its own condition
     bool is_case = false;
     bool wants_pattern = false;  ///< of a `case`: the next word is one
     std::string word{};          ///< of a `case`: what patterns are held against
@@ -137,7 +136,7 @@ class launch_reader : private launch_words {
     return two == "&&" || two == "||" ? two : std::string_view();
   }
   /// One test, up to what ends it or joins it to the next; `open` where its brackets are not closed yet. False where there is nothing.
-  bool read_test(std::optional<bool>& verdict, bool& open) {
+  bool read_test(shell_verdict& verdict, bool& open) {
     std::vector<std::string> words;
     bool is_test = open, is_certain = true;
     while (skip(false)) {
@@ -157,18 +156,18 @@ class launch_reader : private launch_words {
           words.push_back(std::move(w.text));
     }
     const bool is_any = is_test || !words.empty();
-    verdict = is_test && is_certain ? verdict_of_test(std::move(words)) : std::nullopt;
+    verdict = is_test && is_certain ? verdict_of_test(std::move(words)) : shell_verdict();
     return is_any;
   }
   /// Tests up to `then`, joined by && and || from left to right. False where no `then` is, and nothing is read.
-  bool read_condition(std::optional<bool>& verdict) {
+  bool read_condition(shell_verdict& verdict) {
     const std::size_t begin = at_;
     const int begin_line = line_;
     std::string_view joint;
     bool open = false;
     while (!without_then_ && (skip(true), more())) {
       if (keyword("then")) return true;
-      std::optional<bool> one;
+      shell_verdict one;
       if (read_test(one, open)) verdict = joined(verdict, joint, one);
       joint = joint_here();
       if (!joint.empty())
@@ -182,7 +181,7 @@ class launch_reader : private launch_words {
     return false;
   }
   /// A test as a command by itself. Nothing is read where none is, or where its brackets do not end on the line.
-  bool read_test_command(std::optional<bool>& verdict) {
+  bool read_test_command(shell_verdict& verdict) {
     const std::size_t begin = at_;
     const int begin_line = line_;
     const std::string_view rest = text_.substr(at_);
@@ -190,7 +189,7 @@ class launch_reader : private launch_words {
     std::string_view joint;
     bool open = false;
     for (;;) {
-      std::optional<bool> one;
+      shell_verdict one;
       if (read_test(one, open)) verdict = joined(verdict, joint, one);
       joint = joint_here();
       if (!open) return true;
@@ -207,7 +206,7 @@ class launch_reader : private launch_words {
     while (skip(true) && read_branch()) continue;
     reads_ = runs && is_in_read_branches();
     std::vector<word> words;
-    std::optional<bool> verdict;
+    shell_verdict verdict;
     if (more()) read_test_command(verdict);
     while (skip(false)) {
       const std::size_t begin = at_;
@@ -228,7 +227,7 @@ class launch_reader : private launch_words {
       }
       read_word(words);
     }
-    if (!words.empty()) verdict.reset();
+    if (!words.empty()) verdict = {};
     if (reads_) take(words);
     before_ = joined(before_, joint_, verdict);
     joint_ = joint_here();
@@ -302,8 +301,8 @@ class launch_reader : private launch_words {
 
   std::vector<launch_option> options_;
   std::vector<branch> branches_;
-  bool without_then_ = false;     ///< none is ahead
-  std::optional<bool> before_{};  ///< of the commands that `joint_` joins the next one to
+  bool without_then_ = false;  ///< none is ahead
+  shell_verdict before_{};     ///< of the commands that `joint_` joins the next one to
   std::string_view joint_{};
 };
 
