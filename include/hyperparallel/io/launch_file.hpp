@@ -8,6 +8,7 @@
 //   framework                     files
 //   megatron                      a shell script, or a file of arguments
 //   torchtitan, hyperparallel     FILE.toml; both have the same words
+//   (none writes them)            .yaml and .yml of MindFormers
 //   deepspeed, fsdp2              .yaml, .yml and .json of the Trainer, LLaMA-Factory, DeepSpeed or accelerate; a shell script with the Trainer's words
 //
 // Needs toml++ on the include path and yaml-cpp, linked; no front header includes this one. Errors: io_error of one line with file, line and option. O(bytes).
@@ -20,6 +21,7 @@
 #include <hyperparallel/io/launch_options.hpp>
 #include <hyperparallel/io/megatron_launch.hpp>
 #include <hyperparallel/io/megatron_words.hpp>
+#include <hyperparallel/io/mindformers_launch.hpp>
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/io/toml_options.hpp>
 #include <hyperparallel/io/torchtitan_launch.hpp>
@@ -62,8 +64,11 @@ inline launch_plan plan_of_launch(std::string_view text, const std::string& path
                                   extent_t sequence) {
   const std::string_view name = path;
   if (name.ends_with(".toml")) return plan_of_torchtitan(toml_options(text, path), path, model, devices);
-  if (name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json"))
-    return plan_of_trainer(yaml_options_of(text, path), path, launch_form::document, devices, sequence);
+  if (name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json")) {
+    const std::vector<launch_option> options = yaml_options_of(text, path);
+    if (is_of_mindformers(options)) return plan_of_mindformers(options, path, model, devices, sequence);
+    return plan_of_trainer(options, path, launch_form::document, devices, sequence);
+  }
   const std::vector<launch_option> options = launch_options_of(text);
   if (is_trainer_script(options)) return plan_of_trainer(options, path, launch_form::script, devices, sequence);
   return plan_of_megatron(options, path, model, devices, sequence);

@@ -7,16 +7,18 @@
 //   fsdp: [full_shard, offload] fsdp, "full_shard" and "offload"
 //
 // Values are as they are written: nothing is made of true or 1e9. What is null has the value "null"; what is empty, a list or a map, has none.
-// A map in a list is named by its place, "datasets.0.path". A key that stands twice in a map gives two options.
+// A map in a list is named by its place, "datasets.0.path". A key that stands twice in a map gives two options. An alias of one value is that value; of a
+// list or a map it is "*", whose options are those where it stands, so that a text never stands for more than it holds.
 // Laws: options stand in the order of the text, each with the line of its key. Errors are io_error of one line with the file and its
-// line: a text that is no YAML, that is no map, of several documents, nested deeper than `deepest_yaml`, with a name longer than
-// `longest_yaml_name`, or with an alias, so that a text never stands for more than it holds. O(bytes).
+// line: a text that is no YAML, that is no map, of several documents, nested deeper than `deepest_yaml`, or with a name longer than
+// `longest_yaml_name`. O(bytes log anchors).
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
 #include <cstddef>
+#include <map>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -44,8 +46,12 @@ class yaml_gatherer : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& at, YAML::anchor_t) override { take(at, "null"); }
-  void OnAlias(const YAML::Mark& at, YAML::anchor_t) override { refuse(at, "aliases are not read"); }
-  void OnScalar(const YAML::Mark& at, const std::string&, YAML::anchor_t, const std::string& value) override {
+  void OnAlias(const YAML::Mark& at, YAML::anchor_t anchor) override {
+    const auto value = anchored_.find(anchor);
+    take(at, value == anchored_.end() ? "*" : value->second);
+  }
+  void OnScalar(const YAML::Mark& at, const std::string&, YAML::anchor_t anchor, const std::string& value) override {
+    if (anchor != 0 && value.size() <= longest_yaml_name) anchored_[anchor] = value;
     take(at, value);
   }
   void OnSequenceStart(const YAML::Mark& at, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
@@ -126,6 +132,7 @@ class yaml_gatherer : public YAML::EventHandler {
   }
 
   std::vector<level> levels_;
+  std::map<YAML::anchor_t, std::string> anchored_;  ///< values with an anchor
   bool begun_ = false;
 };
 
