@@ -82,7 +82,7 @@ void add_reading(CLI::App& app, sched::check_request& given) {
       ->check(command_line::whole<std::int64_t>(0, most_time));
 }
 
-void add_check(CLI::App& app, sched::check_request& given) {
+void add_schedule_check(CLI::App& app, sched::check_request& given) {
   app.add_option("FILE", given.file, "a table; '-' is standard input");
   add_reading(app, given);
   const auto transport = [&given](const std::string& text) {
@@ -192,7 +192,7 @@ hp_tool::work hp_tool::add_sched(CLI::App& app) {
   CLI::App* const list = app.add_subcommand("list", "The published schedules and what they need.");
   CLI::App* const split = app.add_subcommand("split", "Layers in stages, as Megatron and torch take them.");
   add_make(*make, given->make);
-  add_check(*check, given->check);
+  add_schedule_check(*check, given->check);
   add_draw(*draw, given->draw);
   add_list(*list, given->list_as_json);
   add_split(*split, given->split);
