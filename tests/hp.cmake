@@ -75,7 +75,7 @@ set_tests_properties(hp.plan.to PROPERTIES PASS_REGULAR_EXPRESSION
   "in words of megatron:\n  --tensor-model-parallel-size 8 .*--sequence-parallel .*--use-distributed-optimizer .*--bf16\n")
 hyperparallel_add_hp(plan.from.args plan "${configs}/mixtral_8x7b.json" --devices 128 --hardware h100 --from "${launch}/mixtral_8x7b.args")
 set_tests_properties(hp.plan.from.args PROPERTIES PASS_REGULAR_EXPRESSION
-  "tp=2,pp=4,dp=4,ep=4,zero=1,micro_batches=16,recompute=selective,experts_along=tp; 256 sequences.*not heeded: --moe-grouped-gemm .line 7.; --moe-token-dispatcher-type alltoall .line 8.")
+  "tp=2,pp=4,dp=4,ep=4,zero=1,micro_batches=16,experts_along=tp; 256 sequences.*not heeded: --moe-grouped-gemm .line 7.; --moe-token-dispatcher-type alltoall .line 8.")
 # Legal and fits, legal and does not fit, not legal by the sizes of the model, not legal by itself.
 hyperparallel_add_hp(check check "${configs}/mixtral_8x7b.json" --devices 128 --hardware h100 --from "${launch}/mixtral_8x7b.args")
 set_tests_properties(hp.check PROPERTIES PASS_REGULAR_EXPRESSION
@@ -86,6 +86,12 @@ hyperparallel_add_hp_json(check.does_not_fit 1 FIGURES legal=true good=false "ve
                           "near.0.words.given=[\"--recompute-granularity full\",\"--recompute-method uniform\",\"--recompute-num-layers 1\"]"
                           "near.1.words.dropped=[\"--use-distributed-optimizer\"]" launch.padded_vocabulary=128512
                           COMMAND check "${configs}/llama3_70b.json" --devices 64 --hardware h100 --from "${launch}/llama3_70b.sh")
+# Runs that are reported in public, to have run or to have run out of memory.
+if(Python3_FOUND)
+  add_test(NAME hp.check.reports COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/hp_reports.py" $<TARGET_FILE:hp>
+           "${CMAKE_CURRENT_SOURCE_DIR}")
+  set_tests_properties(hp.check.reports PROPERTIES LABELS example TIMEOUT 600)
+endif()
 hyperparallel_add_hp_json(check.sequence 1 FIGURES legal=true "verdict=\"does not fit\"" plan.sequence=131072
                           COMMAND check "${configs}/mixtral_8x7b.json" --devices 128 --hardware h100 --from "${launch}/mixtral_8x7b.args" --sequence 131072)
 hyperparallel_add_hp_json(check.heads 1 FIGURES legal=false "why=\"tp=16 does not divide key and value heads, 8; these do: 1, 2, 4, 8\""

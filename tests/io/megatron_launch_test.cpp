@@ -109,13 +109,35 @@ TEST(megatron_launch, experts_fold_over_the_ranks_of_a_stage) {
   EXPECT_EQ(of("--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 8", 16).chunks, 8);
 }
 
+/// 30 layers, embedding and loss are 32 places; without one of these 4 x 4 do not divide what is left.
+TEST(megatron_launch, ends_of_a_pipeline_may_stand_in_place_of_layers) {
+  hp::decoder d = hp::test::llama3_8b;
+  d.layers = 30;
+  const std::string base =
+      "--seq-length 4096 --global-batch-size 64 --pipeline-model-parallel-size 4 "
+      "--num-layers-per-virtual-pipeline-stage 4 "
+      "--account-for-embedding-in-pipeline-split ";
+  const hp::launch_plan l = plan(base + "--account-for-loss-in-pipeline-split", d, 16);
+  EXPECT_EQ(l.plan.chunks, 2);
+  EXPECT_EQ(l.unheeded.size(), 2u);
+  EXPECT_THROW(plan(base, d, 16), hp::launch_contradiction);
+}
+
 TEST(megatron_launch, memory_is_as_the_line_says) {
   const std::string base = "--seq-length 4096 ";
   const auto of = [&](const std::string& more) { return plan(base + more, hp::test::llama3_8b, 8); };
   EXPECT_EQ(of("").plan.zero, 0);
   EXPECT_EQ(of("").plan.formats, hp::plan_formats{});
   EXPECT_EQ(of("--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params").plan.zero, 3);
-  EXPECT_TRUE(of("--recompute-activations").plan.selective);
+  // Attention's scores, which Megatron's selective recomputation leaves out, are never kept.
+  for (const char* none : {"--recompute-activations", "--recompute-granularity selective",
+                           "--recompute-granularity selective --recompute-modules core_attn"}) {
+    EXPECT_EQ(of(none).plan, of("").plan) << none;
+    EXPECT_TRUE(of(none).unheeded.empty()) << none;
+  }
+  EXPECT_EQ(of("--recompute-granularity selective --recompute-modules core_attn layernorm").unheeded,
+            std::vector<std::string>{"--recompute-modules core_attn layernorm (line 1): what is selected beside "
+                                     "attention's scores is counted as kept"});
   EXPECT_TRUE(of("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1").plan.recomputed);
   const hp::launch_plan some = of("--recompute-granularity full --recompute-method block --recompute-num-layers 4");
   EXPECT_TRUE(some.plan.recomputed);

@@ -133,8 +133,6 @@ std::vector<line> lines() {
         .ep = 4,
         .zero = 1,
         .micro_batches = 16,
-        .recomputed = true,
-        .selective = true,
         .experts_along_tp = true,
         .formats = bf16,
         .batch = 256,

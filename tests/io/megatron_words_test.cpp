@@ -75,10 +75,11 @@ TEST(megatron_words, what_has_no_word_is_named) {
   p.copies = 2;
   p.schedule = static_cast<int>(hp::schedule_called("ZB-H1") - hp::schedule_table.item);
   p.adapter_rank = 8;
+  p.recomputed = p.selective = true;
   p.formats.sum = hp::data_type::bf16;
   p.formats.narrow_weights = true;
   EXPECT_EQ(hp::words_of_megatron(p, hp::test::llama3_8b).unsaid,
-            (std::vector<std::string>{"weights in 8 bits without products in fp8",
+            (std::vector<std::string>{"recompute=selective", "weights in 8 bits without products in fp8",
                                       "sums of gradients in bf16 beside f32 parameters", "schedule=ZB-H1", "copies=2",
                                       "lora=8"}));
 }

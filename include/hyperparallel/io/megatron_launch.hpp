@@ -9,7 +9,9 @@
 // over data, context and, where etp is 1, tensor ranks; here these ranks are dp · ep, cp and tp of a plan, and experts_along says
 // over which of the last two experts are dealt. micro-batches = global batch / (micro-batch · dp). A pipeline with several chunks a
 // rank is interleaved. Defaults are the framework's: etp is tp, ZeRO is 0 without the distributed optimizer, parameters are f32
-// without --bf16, the vocabulary is padded to a multiple of 128 tp, gradients are added up in f32 with it and in 16 bits with --fp16. Where an option stands twice, the last one counts, as with argparse, and `notes` says so.
+// without --bf16, the vocabulary is padded to a multiple of 128 tp, gradients are added up in f32 with it and in 16 bits with --fp16.
+// Selective recomputation leaves out attention's scores, which no plan keeps: it is none. Where an option stands twice, the last one
+// counts, as with argparse, and `notes` says so.
 // Errors: io_error of one line with file, line and option: a number that is none, a value that is not known; of them
 // launch_contradiction: degrees that contradict each other, a size of the model that the config.json has otherwise. Source: Megatron-LM core 0.12 to 0.17, megatron/training/arguments.py.
 
@@ -114,10 +116,16 @@ class megatron_reader : private launch_book {
       contradict(*find("num-virtual-stages-per-pipeline-rank"), "contradicts --num-layers-per-virtual-pipeline-stage");
     if (chunks != 0) p.chunks = chunks;
     if (per_chunk != 0) {
-      if (d.layers % (extent_t{p.pp} * per_chunk) != 0)
+      extent_t layers = d.layers;  // embedding and loss may stand in place of one each
+      for (const char* end : {"account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"})
+        if (const option o = find(end)) {
+          ++layers;
+          out_.unheeded.push_back(told(*o) + ": layers are counted as dealt evenly");
+        }
+      if (layers % (extent_t{p.pp} * per_chunk) != 0)
         contradict(*find("num-layers-per-virtual-pipeline-stage"),
-                   std::to_string(d.layers) + " layers do not divide by it times pp=" + std::to_string(p.pp));
-      p.chunks = static_cast<int>(std::max(d.layers / (extent_t{p.pp} * per_chunk), extent_t{1}));
+                   std::to_string(layers) + " layers do not divide by it times pp=" + std::to_string(p.pp));
+      p.chunks = static_cast<int>(std::max(layers / (extent_t{p.pp} * per_chunk), extent_t{1}));
     }
     if (p.chunks > 1) p.schedule = static_cast<int>(schedule_called("Interleaved1F1B") - schedule_table.item);
   }
@@ -170,14 +178,15 @@ class megatron_reader : private launch_book {
     }
     if (stands("use-torch-fsdp2")) p.zero = 3;
     const std::string granularity = word("recompute-granularity");
-    p.selective = granularity == "selective" || (granularity.empty() && stands("recompute-activations"));
-    p.recomputed = granularity == "full" || p.selective;
-    if (!granularity.empty() && !p.recomputed) refuse(*find("recompute-granularity"), "known: full, selective");
-    if (granularity == "full") read_recomputed_layers();
-    if (p.selective) {
+    const bool selective = granularity == "selective" || (granularity.empty() && stands("recompute-activations"));
+    p.recomputed = granularity == "full";
+    if (!granularity.empty() && !p.recomputed && !selective)
+      refuse(*find("recompute-granularity"), "known: full, selective");
+    if (p.recomputed) read_recomputed_layers();
+    if (selective) {
       if (const option o = find("recompute-modules");
           o != nullptr && o->values != std::vector<std::string>{"core_attn"})
-        out_.unheeded.push_back(told(*o) + ": selective recomputation is that of attention's scores");
+        out_.unheeded.push_back(told(*o) + ": what is selected beside attention's scores is counted as kept");
     }
     read_formats();
   }

@@ -36,7 +36,7 @@ inline void say_memory(const decoder_plan& p, launch_text& w) {
     w.lines.push_back("--use-megatron-fsdp");
     w.lines.push_back(std::string("--data-parallel-sharding-strategy ") + sharded[p.zero]);
   }
-  if (p.recomputed && p.selective) w.lines.push_back("--recompute-granularity selective");
+  if (p.recomputed && p.selective) w.unsaid.push_back("recompute=selective");
   if (p.recomputed && !p.selective) {
     w.lines.push_back("--recompute-granularity full");
     w.lines.push_back("--recompute-method uniform");
