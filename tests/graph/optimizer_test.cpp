@@ -92,20 +92,43 @@ TEST(optimizer, counts_operators_of_folded_models_as_of_unrolled_ones) {
     }
 }
 
+/// Of parameters, their gradients and their states.
+extent_t trained_bytes(const graph& g) {
+  extent_t bytes = 0;
+  for (int t = 0; t < g.tensor.size; ++t) {
+    const graph_tensor& whole = g.tensor[t];
+    const bool of_parameter = whole.source >= 0 && g.tensor[whole.source].kind == graph_tensor_kind::parameter;
+    if (whole.replaces < 0 && (whole.kind == graph_tensor_kind::parameter || of_parameter))
+      bytes += bytes_of(whole) * repeats_of(g, whole.segment);
+  }
+  return bytes;
+}
+
+// 2 bytes of a parameter, 2 of its gradient, 4 of its master and of each moment, of which sgd and muon have one.
 TEST(optimizer, keeps_a_master_of_narrow_parameters) {
-  const graph narrow = trained({}, {.activation = data_type::bf16, .parameter = data_type::bf16});
+  const build_options narrow_types{.activation = data_type::bf16, .parameter = data_type::bf16};
+  const graph narrow = trained({}, narrow_types);
   auto counts = count(narrow);
   EXPECT_EQ(counts[id_of<ops::adamw>], 0);
   EXPECT_EQ(counts[id_of<ops::adamw_master>], parameters_of(narrow));
-  // 2 bytes of a parameter, 2 of its gradient, 4 of its master and of each moment.
-  extent_t bytes = 0;
-  for (int t = 0; t < narrow.tensor.size; ++t) {
-    const graph_tensor& whole = narrow.tensor[t];
-    const bool of_parameter = whole.source >= 0 && narrow.tensor[whole.source].kind == graph_tensor_kind::parameter;
-    if (whole.replaces < 0 && (whole.kind == graph_tensor_kind::parameter || of_parameter))
-      bytes += bytes_of(whole) * repeats_of(narrow, whole.segment);
-  }
-  EXPECT_EQ(bytes, 16 * parameter_count(narrow));
+  EXPECT_EQ(trained_bytes(narrow), 16 * parameter_count(narrow));
+
+  const graph sgd = trained({.kind = optimizer_kind::sgd}, narrow_types);
+  counts = count(sgd);
+  EXPECT_EQ(counts[id_of<ops::sgd>], 0);
+  EXPECT_EQ(counts[id_of<ops::sgd_master>], parameters_of(sgd));
+  EXPECT_EQ(trained_bytes(sgd), 12 * parameter_count(sgd));
+
+  const graph muon = trained({.kind = optimizer_kind::muon, .without_muon = "head.*"}, narrow_types);
+  counts = count(muon);
+  EXPECT_EQ(counts[id_of<ops::muon>], 0);
+  EXPECT_EQ(counts[id_of<ops::muon_master>], 5 * 8);
+  EXPECT_EQ(counts[id_of<ops::adamw_master>], 5 * 2 + 3);
+  extent_t matrices = 0;
+  for (const graph_operator& o : muon.op)
+    if (o.kind == id_of<ops::muon_master>)
+      matrices += elements_of(muon.tensor[o.operand[0]]) * repeats_of(muon, o.segment);
+  EXPECT_EQ(trained_bytes(muon), 16 * parameter_count(muon) - 4 * matrices);
 }
 
 TEST(optimizer, gives_matrices_to_muon_and_the_rest_to_adamw) {

@@ -155,6 +155,30 @@ TEST(megatron_launch, memory_is_as_the_line_says) {
   EXPECT_EQ(twice.notes, std::vector<std::string>{"--micro-batch-size stands twice; that of line 2 counts"});
 }
 
+/// --optimizer of core 0.16; the distributed optimizer asserts that it is Adam's.
+TEST(megatron_launch, optimizers) {
+  const std::string base = "--seq-length 4096 --bf16 ";
+  const auto of = [&](const std::string& more) { return plan(base + more, hp::test::llama3_8b, 8); };
+  const auto unheeded = [&](const std::string& more) { return of(more).unheeded; };
+  using list = std::vector<std::string>;
+  EXPECT_EQ(of("--optimizer adam --use-distributed-optimizer").plan.optimizer, hp::optimizer_kind::adamw);
+  EXPECT_EQ(of("--optimizer sgd --sgd-momentum 0.9").plan.optimizer, hp::optimizer_kind::sgd);
+  EXPECT_EQ(unheeded("--optimizer sgd --sgd-momentum 0.9"), list{});
+  EXPECT_EQ(unheeded("--optimizer sgd --sgd-momentum 0.0"), list{"--sgd-momentum 0.0 (line 1): a momentum is counted"});
+  EXPECT_EQ(of("--optimizer muon --muon-momentum 0.95").plan.optimizer, hp::optimizer_kind::muon);
+  EXPECT_EQ(unheeded("--optimizer muon --muon-momentum 0.95"), list{});
+  EXPECT_EQ(of("--optimizer dist_muon").plan.optimizer, hp::optimizer_kind::muon);
+  EXPECT_EQ(unheeded("--optimizer dist_muon"),
+            list{"--optimizer dist_muon (line 1): states of matrices are counted whole on every data rank"});
+  EXPECT_EQ(unheeded("--optimizer muon --tensor-model-parallel-size 2"),
+            list{"--optimizer muon (line 1): matrices are taken to be updated, and their states to be, whole on every "
+                 "tensor rank"});
+  EXPECT_EQ(unheeded("--optimizer soap"), list{"--optimizer soap (line 1): AdamW is taken"});
+  EXPECT_EQ(complaint(base + "--optimizer sgd --use-distributed-optimizer", hp::test::llama3_8b, 8),
+            "cannot read 'run.sh': line 1: --optimizer sgd: the distributed optimizer and Megatron's FSDP are of Adam "
+            "alone");
+}
+
 /// The table has rows for each tensor rank, as training/tokenizer pads them.
 TEST(megatron_launch, the_vocabulary_is_padded) {
   const auto rows = [](const std::string& more, const hp::decoder& d) {

@@ -28,14 +28,14 @@ std::string line_of(const hp::launch_text& w) {
 
 /// Every legal plan that can be said is read back as it was.
 TEST(megatron_words, what_is_said_is_read_back) {
-  int said = 0, unsaid = 0, folded = 0, in_chunks = 0;
+  int said = 0, unsaid = 0, folded = 0, in_chunks = 0, by_optimizer[3] = {};
   for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::llama3_8b_with_experts(16, 4096)})
     for (const int devices : {8, 16, 32}) {
       hp::plan_question q;
       q.devices = devices;
       q.batch = 4 * devices;
       q.sequence = 4096;
-      const auto hold = [&](hp::decoder_plan p) {
+      const auto hold_one = [&](hp::decoder_plan p) {
         p.formats = hp::known_formats[static_cast<std::size_t>(said) % std::size(hp::known_formats)].formats;
         const hp::launch_text w = hp::words_of_megatron(p, d);
         if (!w.unsaid.empty()) {
@@ -50,6 +50,13 @@ TEST(megatron_words, what_is_said_is_read_back) {
         ASSERT_TRUE(back.notes.empty());
         folded += p.experts_along_tp || p.experts_along_cp ? 1 : 0;
         in_chunks += p.chunks > 1 ? 1 : 0;
+        ++by_optimizer[static_cast<int>(p.optimizer)];
+      };
+      const auto hold = [&](hp::decoder_plan p) {
+        for (const auto kind : {hp::optimizer_kind::adamw, hp::optimizer_kind::sgd, hp::optimizer_kind::muon}) {
+          p.optimizer = kind;
+          hold_one(p);
+        }
       };
       hp::visit_legal_plans(d, q, [&](hp::decoder_plan p) {
         hold(p);
@@ -65,6 +72,7 @@ TEST(megatron_words, what_is_said_is_read_back) {
       });
     }
   EXPECT_GT(said, 5000);
+  for (const int of_one : by_optimizer) EXPECT_GT(of_one, 100);
   EXPECT_GT(folded, 500);
   EXPECT_GT(in_chunks, 500);
   std::printf("%d plans are read back, %d have something that Megatron has no word for\n", said, unsaid);
@@ -82,6 +90,14 @@ TEST(megatron_words, what_has_no_word_is_named) {
             (std::vector<std::string>{"recompute=selective", "weights in 8 bits without products in fp8",
                                       "sums of gradients in bf16 beside f32 parameters", "schedule=ZB-H1", "copies=2",
                                       "lora=8"}));
+  EXPECT_EQ(hp::words_of_megatron({.tp = 2,
+                                   .zero = 1,
+                                   .optimizer = hp::optimizer_kind::muon,
+                                   .formats = hp::find_formats("bf16_states16")->formats},
+                                  hp::test::llama3_8b)
+                .unsaid,
+            (std::vector<std::string>{"optimizer=muon with zero=1", "optimizer=muon with moments below 32 bits",
+                                      "optimizer=muon with states that are whole along tp=2"}));
 }
 
 }  // namespace

@@ -186,10 +186,31 @@ TEST(trainer_launch, precision_is_that_of_who_says_it) {
   EXPECT_EQ(of("torch_dtype: bfloat16"), "bf16 on transformers");
   EXPECT_EQ(of("bf16: true\noptim: adafactor"), "f32 on transformers_amp");
   EXPECT_EQ(of("torch_dtype: bfloat16\noptim: adamw_bnb_8bit"), "bf16_states8 on library");
+  EXPECT_EQ(of("torch_dtype: bfloat16\noptim: sgd"), "bf16 on library");
   EXPECT_EQ(of("bf16: true\ndeepspeed: {zero_optimization: {stage: 1}}", 8), "bf16 on library");
   EXPECT_EQ(of("deepspeed: {zero_optimization: {stage: 3}, fp16: {enabled: true}}", 8), "bf16 on megatron");
   EXPECT_EQ(of("bf16: true\nfsdp: shard_grad_op", 8), "bf16 on fsdp2");
   EXPECT_EQ(of("torch_dtype: bfloat16\nfsdp: full_shard", 8), "bf16_states16 on library");
+}
+
+/// SGD and Muon are counted with a momentum; others are counted as AdamW.
+TEST(trainer_launch, optimizers) {
+  const std::string base = "per_device_train_batch_size: 1\nmax_length: 2048\nbf16: true\n";
+  const auto of = [&](const std::string& more) { return plan(base + more, 8); };
+  EXPECT_EQ(of("optim: adamw_torch").plan.optimizer, hp::optimizer_kind::adamw);
+  EXPECT_EQ(of("optim: sgd").plan.optimizer, hp::optimizer_kind::sgd);
+  EXPECT_EQ(of("optim: sgd").unheeded,
+            std::vector<std::string>{"optim sgd (line 4): a momentum is counted, which this run has not"});
+  const hp::launch_plan sgd =
+      of("deepspeed: {zero_optimization: {stage: 1}, optimizer: {type: SGD, params: {momentum: 0.9}}}");
+  EXPECT_EQ(sgd.plan.optimizer, hp::optimizer_kind::sgd);
+  EXPECT_TRUE(sgd.unheeded.empty());
+  const hp::launch_plan muon = of("deepspeed: {zero_optimization: {stage: 1}, optimizer: {type: Muon}}");
+  EXPECT_EQ(muon.plan.optimizer, hp::optimizer_kind::muon);
+  EXPECT_EQ(muon.unheeded, std::vector<std::string>{"deepspeed.optimizer.type Muon (line 4): states of matrices are "
+                                                    "counted whole on every device"});
+  EXPECT_EQ(of("optim: adafactor").plan.optimizer, hp::optimizer_kind::adamw);
+  EXPECT_EQ(of("optim: adafactor").unheeded, std::vector<std::string>{"optim adafactor (line 4): AdamW is taken"});
 }
 
 /// The Trainer's default of resharding is off, accelerate's is on.

@@ -27,8 +27,8 @@ std::string text_of(const hp::launch_text& w) {
 using writer = hp::launch_text (*)(const hp::decoder_plan&, const hp::decoder&);
 
 /// Every legal plan that can be said is read back as it was, from YAML.
-void hold(writer write, int least) {
-  int said = 0, unsaid = 0, adapted = 0, number = 0;
+void hold(writer write, int least, bool says_sgd) {
+  int said = 0, unsaid = 0, by_momentum = 0, adapted = 0, number = 0;
   for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::llama3_8b_with_experts(16, 4096)})
     for (const int devices : {1, 8, 16, 32}) {
       hp::plan_question q;
@@ -41,7 +41,9 @@ void hold(writer write, int least) {
           return;
         }
         for (const hp::named_formats& f : hp::known_formats)
-          for (const int rank : {0, 16}) {
+          for (int option = 0; option < 6; ++option) {
+            const int rank = option % 2 == 0 ? 0 : 16;
+            p.optimizer = static_cast<hp::optimizer_kind>(option / 2);
             p.formats = f.formats;
             p.adapter_rank = rank;
             p.adapted =
@@ -53,6 +55,7 @@ void hold(writer write, int least) {
             }
             ++said;
             adapted += rank > 0 ? 1 : 0;
+            by_momentum += p.optimizer == hp::optimizer_kind::sgd ? 1 : 0;
             const hp::launch_plan back = hp::plan_of_trainer(hp::yaml_options_of(text_of(w), "words"), "words",
                                                              hp::launch_form::document, devices);
             ASSERT_EQ(back.plan, p) << text_of(w);
@@ -63,12 +66,13 @@ void hold(writer write, int least) {
     }
   EXPECT_GT(said, least);
   EXPECT_GT(adapted, least / 3);
+  EXPECT_EQ(by_momentum > least / 8, says_sgd);
   EXPECT_GT(unsaid, said) << "most have degrees beside dp";
   std::printf("%d plans are read back, %d have something that there is no word for\n", said, unsaid);
 }
 
-TEST(trainer_words, what_deepspeed_is_told_is_read_back) { hold(hp::words_of_deepspeed, 500); }
-TEST(trainer_words, what_fsdp2_is_told_is_read_back) { hold(hp::words_of_fsdp2, 250); }
+TEST(trainer_words, what_deepspeed_is_told_is_read_back) { hold(hp::words_of_deepspeed, 500, true); }
+TEST(trainer_words, what_fsdp2_is_told_is_read_back) { hold(hp::words_of_fsdp2, 250, false); }
 
 TEST(trainer_words, what_has_no_word_is_named) {
   hp::decoder_plan p{.tp = 2, .pp = 4, .dp = 4, .cp = 2, .ep = 2};
@@ -82,6 +86,14 @@ TEST(trainer_words, what_has_no_word_is_named) {
   std::vector<std::string> fsdp = both;
   fsdp.push_back("zero=0");
   EXPECT_EQ(hp::words_of_fsdp2(p, hp::test::llama3_8b).unsaid, fsdp);
+  p = {.dp = 8, .zero = 2, .optimizer = hp::optimizer_kind::sgd, .formats = {.moment = hp::data_type::i8}, .batch = 8};
+  EXPECT_EQ(hp::words_of_deepspeed(p, hp::test::llama3_8b).unsaid,
+            std::vector<std::string>{"moments of 8 bits under sgd"});
+  EXPECT_EQ(hp::words_of_fsdp2(p, hp::test::llama3_8b).unsaid,
+            (std::vector<std::string>{"moments of 8 bits under sgd", "optimizer=sgd with a momentum"}));
+  p.optimizer = hp::optimizer_kind::muon;
+  p.formats = {};
+  EXPECT_EQ(hp::words_of_deepspeed(p, hp::test::llama3_8b).unsaid, std::vector<std::string>{"optimizer=muon"});
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ void visit_small_plans(const Visit& visit) {
                              .micro_batches = options % 2 == 1 ? 2 : 1,
                              .recomputed = options >= 2,
                              .sequence_parallel = zero % 2 == 0,
+                             .optimizer = static_cast<hp::optimizer_kind>((zero + options) % 3),
                              .batch = 16,
                              .sequence = 8};
           for (p.tp = 1; p.tp <= devices; p.tp *= 2)

@@ -35,6 +35,15 @@ static_assert(code_of(hp::test::qwen3_next, on(8, 1, 3)) == hp::stack_code::has_
 static_assert(code_of(hp::test::qwen3_30b_a3b, on(8, 1, 3)) == hp::stack_code::ok);
 static_assert(code_of(hp::test::qwen3_30b_a3b, on(4, 2, 3)) == hp::stack_code::has_experts);
 static_assert(code_of(hp::test::qwen15_moe, on(8, 1, 3)) == hp::stack_code::has_experts);
+constexpr hp::decoder_plan by(hp::optimizer_kind kind) {
+  hp::decoder_plan p = on(8, 1, 3);
+  p.optimizer = kind;
+  return p;
+}
+static_assert(code_of(hp::test::llama3_8b, by(hp::optimizer_kind::sgd)) == hp::stack_code::updates_otherwise);
+static_assert(code_of(hp::test::llama3_8b, by(hp::optimizer_kind::muon)) == hp::stack_code::updates_otherwise);
+static_assert(hp::check_stack(hp::test::llama3_8b, by(hp::optimizer_kind::muon), *hp::find_stack("megatron")) ==
+              hp::stack_code::ok);
 /// MPT: LayerNorm, no gate, no rotation.
 constexpr hp::decoder mpt() {
   hp::decoder d = hp::test::llama3_8b;

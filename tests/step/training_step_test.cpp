@@ -61,7 +61,7 @@ TEST(training_step, options_say_what_the_graph_is_like) {
   int recomputed = 0, muons = 0;
   for (const hp::graph_operator& op : g.op) {
     recomputed += op.recomputed;
-    muons += op.kind == hp::id_of<hp::ops::muon>;
+    muons += op.kind == hp::id_of<hp::ops::muon_master>;  // parameters are bf16
   }
   EXPECT_GT(recomputed, 10);
   EXPECT_GT(muons, 0);

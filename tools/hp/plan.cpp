@@ -74,7 +74,9 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), copies (of what zero shards), micro_batches, recompute "
       "(none, selective, full), lora (rank of adapters that alone are trained), lora_on (all, qkv: products that have "
       "them), sp (on, off), schedule (of the pipeline, as in hp sched; 1F1B by default), chunks (stages on a rank), "
-      "experts_along (tp, cp, tp+cp: experts are dealt to these ranks beside ep); without it the fastest plan is "
+      "experts_along (tp, cp, tp+cp: experts are dealt to these ranks beside ep), optimizer (adamw, sgd with a "
+      "momentum, "
+      "muon of the matrices in layers, with adamw of the rest); without it the fastest plan is "
       "searched "
       "for");
   CLI::Option* const from =
@@ -129,7 +131,8 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "much, memory by kind, time of a step with its lower bound, tokens a second, MFU, bytes by link level.\n"
       "Without --fix: the fastest plans that fit, what was searched, and what its bound proves; Ctrl-C or --effort\n"
       "ends the search with what it has. With --fix a degree that is not named is 1, dp what is left. Degrees\n"
-      "multiply to --devices; data is dealt to dp and ep. Activations are bf16, AdamW's states f32, parameters\n"
+      "multiply to --devices; data is dealt to dp and ep. Activations are bf16, the optimizer's states f32, "
+      "parameters\n"
       "and gradients f32 or by --precision. The lower bound is by data sheets, which no software beats; the least by "
       "its shares has what\n"
       "products, memory and links are taken to reach. MFU is 6 operations for each active parameter and token, the\n"

@@ -9,7 +9,7 @@
 //   update       one operator for each parameter that has a gradient; router biases from the experts' counts
 //
 // States are tensors "first_moment(p)", "second_moment(p)", "momentum(p)", "master(p)" of at least 32 bits; parameters
-// that are narrower have an exact master under adamw. Results replace what they are the next value of.
+// that are narrower have an exact master. Results replace what they are the next value of.
 // Muon's operators have the batch dims of a matrix (optimizer_value.hpp) as loops that may be sharded, whole sides, and
 // integer[0], integer[1] = the first dim of either side. Other parameters, and those that `without_muon` names, get
 // adamw.
@@ -174,13 +174,20 @@ class optimizer_pass {
     if (value.kind == optimizer_kind::muon && !name_matches(value.without_muon.text, g.name_of_tensor(p)))
       sides = sides_of(g, p);
     const int segment = g.tensor[p].segment;
+    const bool has_master = at_least_f32(g.tensor[p].type) != g.tensor[p].type;
+    int operands[6] = {p, gradient[p]}, replaced[4] = {p}, count = 2, results = 1;
+    if (has_master) replaced[results++] = operands[count++] = append_state("master(", p);
     if (value.kind == optimizer_kind::sgd || sides.is_matrix) {
+      replaced[results++] = operands[count++] = append_state("momentum(", p);
+      operands[count++] = clip;
       const bool is_sgd = value.kind == optimizer_kind::sgd;
-      const int operands[] = {p, gradient[p], append_state("momentum(", p), clip}, replaced[] = {p, operands[2]};
-      char text[6 * max_dims + 16] = {};
-      if (sides.is_matrix) write_matrix_text(text, g.tensor[p].shape.rank, sides.rows);
-      const operator_id kind = is_sgd ? id_of<ops::sgd> : id_of<ops::muon>;
-      graph_operator o = start(kind, graph_phase::update, segment, is_sgd ? ops::sgd::text : text, operands, 4);
+      char text[8 * max_dims + 16] = {};
+      if (sides.is_matrix) write_matrix_text(text, g.tensor[p].shape.rank, sides.rows, results);
+      const operator_id kind = is_sgd       ? has_master ? id_of<ops::sgd_master> : id_of<ops::sgd>
+                                     : has_master ? id_of<ops::muon_master>
+                                            : id_of<ops::muon>;
+      graph_operator o =
+          start(kind, graph_phase::update, segment, is_sgd ? g.operators[kind].text : text, operands, count);
       o.real[0] = is_sgd ? value.rate : value.muon_rate;
       o.real[1] = value.momentum;
       o.real[2] = value.weight_decay;
@@ -189,10 +196,7 @@ class optimizer_pass {
       append_replacing(o, replaced);
       return;
     }
-    const bool has_master = at_least_f32(g.tensor[p].type) != g.tensor[p].type;
     const operator_id kind = has_master ? id_of<ops::adamw_master> : id_of<ops::adamw>;
-    int operands[6] = {p, gradient[p]}, replaced[4] = {p}, count = 2, results = 1;
-    if (has_master) replaced[results++] = operands[count++] = append_state("master(", p);
     replaced[results++] = operands[count++] = append_state("first_moment(", p);
     replaced[results++] = operands[count++] = append_state("second_moment(", p);
     operands[count++] = clip;
@@ -202,16 +206,16 @@ class optimizer_pass {
     append_replacing(o, replaced);
   }
 
-  /// "aYZ,aYZ,aYZ,->aYZ,aYZ": batch dims small, sides whole.
-  static constexpr void write_matrix_text(char* text, int rank, int rows) {
+  /// "aYZ,aYZ,aYZ,->aYZ,aYZ" of two results: batch dims small, sides whole; an operand more than results beside the clip factor.
+  static constexpr void write_matrix_text(char* text, int rank, int rows, int results) {
     int at = 0;
-    for (int part = 0; part < 5; ++part) {
+    for (int part = 0; part <= 2 * results; ++part) {
       for (int d = 0; d < rank; ++d) text[at++] = static_cast<char>((d < rows ? 'a' : 'A') + d);
-      if (part == 2) {
+      if (part == results) {
         text[at++] = ',';
         text[at++] = '-';
         text[at++] = '>';
-      } else if (part < 4) {
+      } else if (part < 2 * results) {
         text[at++] = ',';
       }
     }

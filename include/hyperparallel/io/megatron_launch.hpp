@@ -45,6 +45,7 @@ class megatron_reader : private launch_book {
     read_experts();
     read_batch();
     read_memory();
+    read_optimizer();
     name_unheeded([](const std::string& name) { return is_idle(name); });
     return result();
   }
@@ -214,6 +215,29 @@ class megatron_reader : private launch_book {
         if (const option o = find(name); o != nullptr && word(name) != "fp32")
           out_.unheeded.push_back(told(*o) + ": moments that differ are counted in 32 bits");
   }
+  /// Muon lies on every data rank, or layer by layer on one of them; a tensor rank has its part of the matrices' states.
+  void read_optimizer() {
+    decoder_plan& p = out_.plan;
+    const option o = find("optimizer");
+    const std::string name = word("optimizer");
+    if (o == nullptr || name == "adam") return;
+    const bool is_muon = name == "muon" || name == "dist_muon";
+    if (name != "sgd" && !is_muon) {
+      out_.unheeded.push_back(told(*o) + ": AdamW is taken");
+      return;
+    }
+    p.optimizer = is_muon ? optimizer_kind::muon : optimizer_kind::sgd;
+    if (p.zero > 0 && !stands("use-torch-fsdp2"))
+      contradict(*o, "the distributed optimizer and Megatron's FSDP are of Adam alone");
+    if (const option momentum = find("sgd-momentum");
+        word("sgd-momentum").find_first_not_of("0.") == std::string::npos && momentum != nullptr)
+      out_.unheeded.push_back(told(*momentum) + ": a momentum is counted");
+    if (name == "dist_muon")
+      out_.unheeded.push_back(told(*o) + ": states of matrices are counted whole on every data rank");
+    if (is_muon && p.tp > 1)
+      out_.unheeded.push_back(told(*o) +
+                              ": matrices are taken to be updated, and their states to be, whole on every tensor rank");
+  }
   /// Of full recomputation: all layers, or some.
   void read_recomputed_layers() {
     const std::string method = word("recompute-method");
@@ -241,6 +265,7 @@ class megatron_reader : private launch_book {
                                                "merge-",
                                                "weight-",
                                                "adam-",
+                                               "muon-",
                                                "clip-",
                                                "init-",
                                                "split",

@@ -60,6 +60,17 @@ inline void say_memory(const decoder_plan& p, launch_text& w) {
   }
 }
 
+/// The distributed optimizer, Megatron's FSDP and narrow moments are of Adam alone; Muon's states are whole here, and on its tensor ranks not.
+inline void say_optimizer(const decoder_plan& p, launch_text& w) {
+  if (p.optimizer == optimizer_kind::adamw) return;
+  const std::string name = name_of(p.optimizer);
+  w.lines.push_back("--optimizer " + name);
+  if (p.zero > 0) w.unsaid.push_back("optimizer=" + name + " with zero=" + std::to_string(p.zero));
+  if (p.formats.moment != data_type::f32) w.unsaid.push_back("optimizer=" + name + " with moments below 32 bits");
+  if (p.optimizer == optimizer_kind::muon && p.tp > 1)
+    w.unsaid.push_back("optimizer=muon with states that are whole along tp=" + std::to_string(p.tp));
+}
+
 }  // namespace detail
 
 /// Precondition: `check_plan` says ok.
@@ -78,6 +89,7 @@ inline launch_text words_of_megatron(const decoder_plan& p, const decoder& d) {
   number("global-batch-size", p.batch, 0);
   number("seq-length", p.sequence, 0);
   detail::say_memory(p, w);
+  detail::say_optimizer(p, w);
   const bool interleaved = schedule_called("Interleaved1F1B") == &schedule_of(p);
   if (p.pp > 1 && !(p.chunks > 1 ? interleaved : is_1f1b(p)))
     w.unsaid.push_back(std::string("schedule=") + schedule_of(p).name);

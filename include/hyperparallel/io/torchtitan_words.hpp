@@ -34,6 +34,7 @@ class torchtitan_writer {
     say_experts();
     say_recomputation();
     say_precision();
+    if (p.optimizer != optimizer_kind::adamw) unsaid(std::string("optimizer=") + name_of(p.optimizer));
     if (p.adapter_rank > 0) unsaid("lora=" + std::to_string(p.adapter_rank));
     return std::move(out_);
   }

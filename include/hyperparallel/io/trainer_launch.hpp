@@ -11,7 +11,7 @@
 // unless it is said otherwise. Sequences are taken to be as long as the file lets them be.
 // Precision: under DeepSpeed parameters of 16 bits with a master; else bf16 is autocast of f32 parameters, unless the model is loaded as bf16.
 // Stacks: FSDP runs on fsdp2, one device on transformers, or with autocast on transformers_amp; moves of DeepSpeed hide as Megatron's do
-// where it overlaps them. Moments of 8 bits are counted by the library's account, since stacks that are walked have none.
+// where it overlaps them. Moments of 8 bits and other optimizers are counted by the library's account, since stacks that are walked have none.
 // Defaults are the framework's. In a document a name that stands twice is refused, in a script the last one counts.
 // Errors: io_error of one line with file, line and option. Needs yaml-cpp, linked; no front header includes this one. O(options log options).
 // Sources: training_args.py of transformers 5 (00349ae8), examples and hparams of LLaMA-Factory (00577a85, 06d78ff1), the ZeRO configuration of
@@ -283,6 +283,7 @@ class trainer_reader : private trainer_book {
     const option line = its != nullptr ? its : mine;
     if (line == nullptr) return;
     const std::string name = value_of(line);
+    if (name == "sgd" || name == "muon") return take_optimizer(*line, name == "sgd");
     const bool is_adam = name.find("adamw") != std::string::npos && !name.starts_with("galore") &&
                          !name.starts_with("apollo") && !name.starts_with("schedule") &&
                          name.find("4bit") == std::string::npos;
@@ -292,9 +293,22 @@ class trainer_reader : private trainer_book {
       read_eight_bits();
   }
 
-  /// Stacks that are walked have moments of 32 bits, so that their states would be counted for too much.
+  /// The Trainer's SGD has no momentum; DeepSpeed's has one that its parameters name.
+  void take_optimizer(const launch_option& line, bool is_sgd) {
+    out_.plan.optimizer = is_sgd ? optimizer_kind::sgd : optimizer_kind::muon;
+    leave_walked();
+    if (is_sgd && find_deepspeed("optimizer.params.momentum") == nullptr)
+      out_.unheeded.push_back(told(line) + ": a momentum is counted, which this run has not");
+    if (!is_sgd && out_.plan.zero > 0)
+      out_.unheeded.push_back(told(line) + ": states of matrices are counted whole on every device");
+  }
+
   void read_eight_bits() {
     out_.plan.formats.moment = data_type::i8;
+    leave_walked();
+  }
+  /// Stacks that are walked have AdamW with moments of 32 bits.
+  void leave_walked() {
     if (find_stack(out_.stack)->walked) out_.stack = "library";
   }
 

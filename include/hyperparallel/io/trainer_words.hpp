@@ -32,7 +32,7 @@ inline launch_text say_arguments(const decoder_plan& p, const char* eight_bits) 
   }
   say(p.recomputed ? "gradient_checkpointing" : "disable_gradient_checkpointing", "true");
   if (p.formats.weight == data_type::bf16) say("bf16", "true");
-  if (p.formats.moment == data_type::i8) say("optim", eight_bits);
+  if (p.formats.moment == data_type::i8 && p.optimizer == optimizer_kind::adamw) say("optim", eight_bits);
   for (const plan_degree& d : plan_degrees)
     if (p.*d.of > 1 && d.of != &decoder_plan::dp) w.unsaid.push_back(d.name + ("=" + std::to_string(p.*d.of)));
   if (p.copies > 1) w.unsaid.push_back("copies=" + std::to_string(p.copies));
@@ -41,6 +41,9 @@ inline launch_text say_arguments(const decoder_plan& p, const char* eight_bits) 
   if (p.formats.product != number_format::bfloat16 || p.formats.moment == data_type::bf16 ||
       p.formats.sum == data_type::bf16)
     w.unsaid.push_back(std::string("precision=") + name_of(p.formats));
+  if (p.formats.moment == data_type::i8 && p.optimizer != optimizer_kind::adamw)
+    w.unsaid.push_back(std::string("moments of 8 bits under ") + name_of(p.optimizer));
+  if (p.optimizer == optimizer_kind::muon) w.unsaid.push_back("optimizer=muon");
   return w;
 }
 
@@ -52,7 +55,10 @@ inline launch_text words_of_deepspeed(const decoder_plan& p, const decoder&) {
   w.lines.push_back("deepspeed:");
   for (const char* name : {"train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"})
     w.lines.push_back(std::string("  ") + name + ": auto");
-  if (p.formats.moment == data_type::i8) w.lines.push_back("  zero_allow_untested_optimizer: true");
+  const bool is_sgd = p.optimizer == optimizer_kind::sgd;
+  if (p.formats.moment == data_type::i8 || is_sgd) w.lines.push_back("  zero_allow_untested_optimizer: true");
+  for (const char* line : {"  optimizer:", "    type: SGD", "    params:", "      momentum: 0.9"})
+    if (is_sgd) w.lines.push_back(line);
   w.lines.push_back("  bf16:");
   w.lines.push_back("    enabled: auto");
   w.lines.push_back("  zero_optimization:");
@@ -69,6 +75,7 @@ inline launch_text words_of_fsdp2(const decoder_plan& p, const decoder&) {
   w.lines.push_back("  fsdp_version: 2");
   w.lines.push_back(std::string("  reshard_after_forward: ") + (p.zero == 3 ? "true" : "false"));
   if (p.zero < 2) w.unsaid.push_back("zero=" + std::to_string(p.zero));
+  if (p.optimizer == optimizer_kind::sgd) w.unsaid.push_back("optimizer=sgd with a momentum");
   return w;
 }
 

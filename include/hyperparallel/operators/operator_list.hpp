@@ -66,9 +66,9 @@ using builtin_operators = boost::mp11::mp_list<
     ops::softmax_gradient, ops::top_k, ops::biased_top_k, ops::top_k_gradient, ops::count_experts, ops::dispatch,
     ops::undispatch, ops::combine, ops::dispatch_weighted, ops::combine_weight_gradient, ops::exp_sum, ops::pick,
     ops::token_loss, ops::cross_entropy_gradient, ops::sum_of_squares, ops::clip_factor, ops::fill, ops::accumulate,
-    ops::sgd, ops::adamw, ops::adamw_master, ops::muon, ops::update_bias, ops::gelu, ops::gelu_gradient,
-    ops::layer_norm, ops::layer_norm_gradient, ops::group_norm, ops::group_norm_gradient, ops::dropout,
-    ops::convolution, ops::convolution_input_gradient, ops::convolution_weight_gradient, ops::add_bias,
+    ops::sgd, ops::sgd_master, ops::adamw, ops::adamw_master, ops::muon, ops::muon_master, ops::update_bias, ops::gelu,
+    ops::gelu_gradient, ops::layer_norm, ops::layer_norm_gradient, ops::group_norm, ops::group_norm_gradient,
+    ops::dropout, ops::convolution, ops::convolution_input_gradient, ops::convolution_weight_gradient, ops::add_bias,
     // Arithmetic of elements.
     ops::relu, ops::relu_gradient, ops::tanh, ops::tanh_gradient, ops::exp, ops::log, ops::sqrt, ops::sqrt_gradient,
     ops::divide, ops::divide_gradient, ops::maximum, ops::maximum_gradient, ops::negate, ops::subtract, ops::shift,

@@ -9,10 +9,11 @@
 // where the plan says so: tp then leaves the widths of experts whole, which is Megatron's expert tensor parallelism of 1.
 // tp is Megatron's tensor parallelism, with sequence parallelism between the blocks unless that is off. ZeRO shards along
 // dp, ep and cp, or with copies along a part of dp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat, or groups of layers where these
-// repeat; a layer that differs from both of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16, the two states of AdamW f32; parameters, gradients and products
-// by the plan's formats (plan_formats.hpp). Of a schedule with chunks the layers are dealt to pp · chunks stages, `chunks` on each rank.
+// repeat; a layer that differs from both of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16; parameters, gradients, moments and products
+// by the plan's formats (plan_formats.hpp). AdamW has two moments of each parameter, SGD a momentum; Muon has a momentum of the matrices in layers, which are
+// orthogonalised whole, so that neither ZeRO nor tp cuts their states but along experts, and leaves embedding, head and vectors to AdamW. Of a schedule with chunks the layers are dealt to pp · chunks stages, `chunks` on each rank.
 //
-// Sources: Megatron 1909.08053 and 2205.05198, ZeRO 1910.02054, GShard 2006.16668.
+// Sources: Megatron 1909.08053 and 2205.05198, ZeRO 1910.02054, GShard 2006.16668; what Muon updates: Megatron-LM core 0.16, optimizer/muon.py.
 //
 // The folder planner/: decoders planned from their sizes, what `hp plan` and `hp serve` stand on. Legal plans, their bounds,
 // estimates, memory and changes, and the search among them (plan_search.hpp); pipelines simulated stage by stage; degrees,
@@ -43,6 +44,7 @@ struct decoder_plan {
   int chunks = 1;                                           ///< stages of the pipeline on each rank
   int adapter_rank = 0;  ///< LoRA: adapters of this rank are trained alone (adapters.hpp); 0: all parameters are
   adapted_products adapted = adapted_products::all;  ///< which have adapters
+  optimizer_kind optimizer = optimizer_kind::adamw;
   plan_formats formats{};
   extent_t batch = 1;     ///< sequences in a step
   extent_t sequence = 1;  ///< tokens in a sequence
@@ -171,11 +173,13 @@ constexpr void narrow_products(graph& g, int bits) {
   }
 }
 
-/// Stores AdamW's moments, which are its last operands before the clip factor and its last results, in another format.
+/// Stores moments, which are an update's last operands before the clip factor and its last results, in another format.
 constexpr void narrow_moments(graph& g, data_type type) {
   for (const graph_operator& o : g.op) {
-    if (o.kind != id_of<ops::adamw> && o.kind != id_of<ops::adamw_master>) continue;
-    for (int moment = 1; moment <= 2; ++moment) {
+    const bool is_adamw = o.kind == id_of<ops::adamw> || o.kind == id_of<ops::adamw_master>;
+    const bool has_one = o.kind == id_of<ops::sgd> || o.kind == id_of<ops::sgd_master> || o.kind == id_of<ops::muon> ||
+                         o.kind == id_of<ops::muon_master>;
+    for (int moment = 1; moment <= (is_adamw ? 2 : has_one ? 1 : 0); ++moment) {
       g.tensor[o.operand[o.operand_count - 1 - moment]].type = type;
       g.tensor[o.result[o.result_count - moment]].type = type;
     }
@@ -207,6 +211,16 @@ constexpr void narrow_weights(graph& g) {
 
 }  // namespace detail
 
+/// The plan's optimizer: Muon leaves the head to AdamW.
+constexpr optimizer_value optimizer_of(const decoder_plan& p) {
+  return {.kind = p.optimizer, .without_muon = "head.*"};
+}
+
+/// Bytes of an optimizer's states of a parameter: its master, and moments, of which `muon` has one of matrices in layers.
+constexpr int state_bytes(const plan_formats& formats, optimizer_kind kind) {
+  return formats.master_bytes() + (kind == optimizer_kind::adamw ? 2 : 1) * bytes_of(formats.moment);
+}
+
 /// The graph of a step of training with the plan's micro-batches, its layers folded unless they are asked for one by one.
 /// Precondition: micro-batches divide the batch.
 constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool unrolled = false) {
@@ -221,7 +235,7 @@ constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool 
   d(m, tokens, m.index_input("labels", {batch, sequence}));
   if (p.adapter_rank > 0) adapt(m.graph, adapted_of(d, p.adapted), p.adapter_rank);
   if (p.formats.product_bits() > 0) detail::narrow_products(m.graph, p.formats.product_bits());
-  graph g = training_graph(static_cast<graph&&>(m.graph), {}, settings);
+  graph g = training_graph(static_cast<graph&&>(m.graph), optimizer_of(p), settings);
   if (p.formats.moment != data_type::f32) detail::narrow_moments(g, p.formats.moment);
   if (p.formats.sum != data_type::f32) detail::narrow_sums(g, p.formats.sum);
   if (p.formats.stores_bytes()) detail::narrow_weights(g);

@@ -5,7 +5,7 @@
 //   hp::memory_bound(llama3, plan) <= hp::estimate_plan(llama3, plan, prices).evaluation.memory
 //   hp::time_bound(llama3, plan, prices) <= hp::estimate_plan(llama3, plan, prices).evaluation.time
 //
-// Memory: parameters and AdamW's two states; gradients; and what forward keeps for backward: the tensor that enters each layer,
+// Memory: parameters and the optimizer's states; gradients; and what forward keeps for backward: the tensor that enters each layer,
 // and without recomputation the two inner ones of feed-forward layers, of experts also their rows and results. With
 // recomputation those of one layer of experts are there. Under ZeRO 3 the gathered weights of its experts are, too. Of
 // parameters a stage has ceil(layers / pp) layers and 1 / pp of embedding and head, cut by tp, the routed experts also by
@@ -193,8 +193,8 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
   const double gradients = stage.bytes(p.formats.gradient_bytes(), p.zero >= 2);
   double most = kept + passing + (p.micro_batches > 1 ? stage.bytes(bytes_of(p.formats.sum), p.zero >= 2) : 0.0);
   if (p.pp == 1) most = detail::larger_of(most, gradients);
-  const double sum =
-      stage.bytes(p.formats.weight_bytes(), p.zero >= 3) + stage.bytes(p.formats.state_bytes(), p.zero >= 1) + most;
+  const double sum = stage.bytes(p.formats.weight_bytes(), p.zero >= 3) +
+                     stage.bytes(state_bytes(p.formats, p.optimizer), p.zero >= 1) + most;
   return larger(extent_t{0}, detail::whole_part_of(sum * detail::bound_slack) - 4096);
 }
 

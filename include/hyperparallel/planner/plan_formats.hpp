@@ -4,9 +4,9 @@
 //
 //   hp::decoder_plan p{.dp = 8, .zero = 1, .formats = hp::find_formats("fp8")->formats, .batch = 8};
 //
-// Activations are bf16, sums of micro-batches f32 or bf16, and AdamW's two moments f32, bf16 or 8 bits, whose scales of a block of 2048 are not
+// Activations are bf16, sums of micro-batches f32 or bf16, and moments of the optimizer f32, bf16 or 8 bits, whose scales of a block of 2048 are not
 // counted. Parameters of 32 bits are gathered, and their gradients reduced, in 32 bits. Those of 16 bits are gathered and reduced in 16, but
-// where micro-batches are added up before they are reduced, which is in the format of sums; AdamW keeps a master of 32 bits of each, 18 bytes
+// where micro-batches are added up before they are reduced, which is in the format of sums; the optimizer keeps a master of 32 bits of each, under AdamW 18 bytes
 // a parameter with the sum of gradients. Narrow products are those of a layer with its weights and both of their gradients; attention's own,
 // the router's, embedding and head stay in bf16. Activations are cast for each of them, weights with their update; what is kept for backward
 // stays bf16. Weights of products in fp8 may be stored and gathered in 8 bits, their gradients in 16.
@@ -25,7 +25,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct plan_formats {
   number_format product = number_format::bfloat16;  ///< of layers, with their weights: bfloat16, float8 or float4
   data_type weight = data_type::f32;                ///< f32 or bf16
-  data_type moment = data_type::f32;                ///< of AdamW: f32, bf16 or i8
+  data_type moment = data_type::f32;                ///< of the optimizer: f32, bf16 or i8
   data_type sum = data_type::f32;                   ///< of gradients of several micro-batches: f32 or bf16
   bool narrow_weights = false;                      ///< those of products in fp8 are stored in 8 bits
   friend constexpr bool operator==(const plan_formats&, const plan_formats&) = default;
@@ -39,8 +39,8 @@ struct plan_formats {
   constexpr int weight_bytes() const { return stores_bytes() ? 1 : bytes_of(weight); }
   /// Bytes of a gradient of one micro-batch.
   constexpr int gradient_bytes() const { return bytes_of(weight); }
-  /// Bytes of AdamW's states of a parameter.
-  constexpr int state_bytes() const { return (weight == data_type::f32 ? 0 : 4) + 2 * bytes_of(moment); }
+  /// Bytes of a parameter's master.
+  constexpr int master_bytes() const { return weight == data_type::f32 ? 0 : 4; }
 };
 
 struct named_formats {

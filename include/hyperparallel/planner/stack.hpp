@@ -73,6 +73,7 @@ enum class stack_code : unsigned char {
   has_several_devices,
   selects_results,
   freezes_parameters,
+  updates_otherwise,
 };
 
 /// What of the plan or of the model the stack has no rule for.
@@ -92,7 +93,8 @@ constexpr const char* name_of(stack_code c) {
       "parameters that every rank holds: zero=2 and zero=3 alone",
       "several devices: one alone",
       "selective recomputation outside of fsdp2, or of experts: recompute=none and recompute=full alone",
-      "frozen parameters: lora=0 alone"};
+      "frozen parameters: lora=0 alone",
+      "optimizers other than AdamW: optimizer=adamw alone"};
   return names[static_cast<int>(c)];
 }
 
@@ -145,6 +147,7 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (!rules.sharded && device_count_of(p) > 1) return stack_code::has_several_devices;
   if (p.dp * p.ep * p.cp > 1 && p.zero < 2) return stack_code::replicates_parameters;
   if (p.adapter_rank > 0) return stack_code::freezes_parameters;
+  if (p.optimizer != optimizer_kind::adamw) return stack_code::updates_otherwise;
   if (p.recomputed && p.selective && (!rules.sharded || d.has_experts)) return stack_code::selects_results;
   return stack_code::ok;
 }

@@ -96,10 +96,12 @@ const operator_case cases[] = {
     {id_of<ops::fill>, "->xy", "", {{}, {0.5}}},
     {id_of<ops::accumulate>, "xy,xy->xy", "nn"},
     {id_of<ops::sgd>, "xy,xy,xy,->xy,xy", "nnnp", {{}, {0.1, 0.9, 0.01}}},
+    {id_of<ops::sgd_master>, "xy,xy,xy,xy,->xy,xy,xy", "nnnnp", {{}, {0.1, 0.9, 0.01}}},
     {id_of<ops::adamw>, "xy,xy,xy,xy,->xy,xy,xy", "nnnpp", {{}, {0.1, 0.9, 0.95, 1e-8, 0.01}}},
     {id_of<ops::adamw_master>, "xy,xy,xy,xy,xy,->xy,xy,xy,xy", "nnnnpp", {{}, {0.1, 0.9, 0.95, 1e-8, 0.01}}},
     {id_of<ops::muon>, "aYZ,aYZ,aYZ,->aYZ,aYZ", "nnnp", {{1, 2}, {0.1, 0.9, 0.01}}},
     {id_of<ops::muon>, "aYUZ,aYUZ,aYUZ,->aYUZ,aYUZ", "nnnp", {{1, 3}, {0.1, 0.9, 0.01}}},
+    {id_of<ops::muon_master>, "aYZ,aYZ,aYZ,aYZ,->aYZ,aYZ,aYZ", "nnnnp", {{1, 2}, {0.1, 0.9, 0.01}}},
     {id_of<ops::update_bias>, "E,E->E", "nn", {{}, {0.1}}},
     {id_of<ops::relu>, "xy->xy", "n"},
     {id_of<ops::relu_gradient>, "xy,xy->xy", "nn"},
@@ -191,9 +193,10 @@ TEST(ModelKernels, ResultsMayBeTheOperandsThatTheyReplace) {
     operator_id op;
     std::vector<int> replaced;  ///< operand of each result
   };
-  const alias_case aliases[] = {{id_of<ops::accumulate>, {0}},  {id_of<ops::sgd>, {0, 2}},
-                                {id_of<ops::adamw>, {0, 2, 3}}, {id_of<ops::adamw_master>, {0, 2, 3, 4}},
-                                {id_of<ops::muon>, {0, 2}},     {id_of<ops::update_bias>, {0}}};
+  const alias_case aliases[] = {{id_of<ops::accumulate>, {0}},       {id_of<ops::sgd>, {0, 2}},
+                                {id_of<ops::adamw>, {0, 2, 3}},      {id_of<ops::adamw_master>, {0, 2, 3, 4}},
+                                {id_of<ops::muon>, {0, 2}},          {id_of<ops::update_bias>, {0}},
+                                {id_of<ops::sgd_master>, {0, 2, 3}}, {id_of<ops::muon_master>, {0, 2, 3}}};
   std::mt19937 random(8);
   for (const alias_case& alias : aliases)
     for (const operator_case& row : cases) {

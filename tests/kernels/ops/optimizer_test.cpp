@@ -122,6 +122,37 @@ TEST(Optimizer, MuonTakesSidesOfSeveralDimsAndTallMatrices) {
   }
 }
 
+// What is updated is the master, whatever the parameter holds; its next value is the master's.
+TEST(Optimizer, MastersAreUpdatedAsParametersAre) {
+  std::mt19937 random(5);
+  struct pair {
+    operator_id narrow, wide;
+    const char *narrow_text, *wide_text;
+    case_options options;
+  };
+  const pair pairs[] = {
+      {id_of<ops::sgd_master>, id_of<ops::sgd>, "yz,yz,yz,yz,->yz,yz,yz", "yz,yz,yz,->yz,yz", {{}, {0.1, 0.9, 0.01}}},
+      {id_of<ops::muon_master>,
+       id_of<ops::muon>,
+       "YZ,YZ,YZ,YZ,->YZ,YZ,YZ",
+       "YZ,YZ,YZ,->YZ,YZ",
+       {{0, 1}, {0.1, 0.9, 0.01}}}};
+  for (const pair& each : pairs) {
+    letter_extents extents("", random);
+    for (const char letter : {'y', 'Y'}) extents.of[static_cast<int>(letter)] = 4;
+    for (const char letter : {'z', 'Z'}) extents.of[static_cast<int>(letter)] = 3;
+    run_case<double> narrow(each.narrow, each.narrow_text, "nnnnp", each.options, extents, random);
+    run_case<double> wide(each.wide, each.wide_text, "nnnp", each.options, extents, random);
+    wide.operand = {narrow.operand[2], narrow.operand[1], narrow.operand[3], narrow.operand[4]};
+    narrow.run_whole();
+    wide.run_whole();
+    EXPECT_NE(narrow.operand[0].values, narrow.operand[2].values);
+    EXPECT_EQ(narrow.result[0].values, wide.result[0].values) << each.narrow_text;
+    EXPECT_EQ(narrow.result[1].values, wide.result[0].values) << each.narrow_text;
+    EXPECT_EQ(narrow.result[2].values, wide.result[1].values) << each.narrow_text;
+  }
+}
+
 TEST(Optimizer, MuonRefusesAPartOfAMatrix) {
   std::mt19937 random(4);
   const run_case<double> c(id_of<ops::muon>, "YZ,YZ,YZ,->YZ,YZ", "nnnp", {{0, 1}, {0.1}}, random);

@@ -133,8 +133,8 @@ inline constexpr int most_adapter_rank = 65536;
 
 /// What --fix of hp plan may name.
 inline constexpr std::string_view plan_fixes[] = {
-    "tp",        "pp",   "dp",      "cp", "ep",       "zero",   "copies",       "micro_batches",
-    "recompute", "lora", "lora_on", "sp", "schedule", "chunks", "experts_along"};
+    "tp",        "pp",   "dp",      "cp", "ep",       "zero",   "copies",        "micro_batches",
+    "recompute", "lora", "lora_on", "sp", "schedule", "chunks", "experts_along", "optimizer"};
 
 /// Reads --fix: each name once, of those in `known`. dp is what is left of the devices where it is not named.
 class fix_reader {
@@ -175,6 +175,7 @@ class fix_reader {
     if (name == "sp") return read_word(one, value, "off", "on", plan.sequence_parallel);
     if (name == "experts_along") return read_experts_along(one, value);
     if (name == "schedule") return read_schedule(one, value);
+    if (name == "optimizer") return read_optimizer(one, value);
     if (name == "chunks") return read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.chunks);
     if (name == "copies") return read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.copies);
     if (name == "lora") return read_number(one, value, 1, most_adapter_rank, plan.adapter_rank);
@@ -215,6 +216,15 @@ class fix_reader {
       if (hp::copies_of_stages(s.placement) == 1) names += (names.empty() ? "" : ", ") + std::string(s.name);
     if (found == nullptr) refuse(one, "names no schedule; known: " + names);
     plan.schedule = static_cast<int>(found - hp::schedule_table.item);
+  }
+
+  void read_optimizer(std::string_view one, std::string_view value) {
+    for (const hp::optimizer_kind kind : {hp::optimizer_kind::adamw, hp::optimizer_kind::sgd, hp::optimizer_kind::muon})
+      if (value == name_of(kind)) {
+        plan.optimizer = kind;
+        return;
+      }
+    refuse(one, "is neither adamw, sgd nor muon");
   }
 
   void read_number(std::string_view one, std::string_view value, int least, int most, int& to) const {

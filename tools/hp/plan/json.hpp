@@ -23,6 +23,7 @@ inline json json_of(const hp::decoder_plan& p) {
   out["selective"] = p.selective;
   out["adapter_rank"] = p.adapter_rank;
   out["adapted"] = p.adapter_rank == 0 ? json() : json(p.adapted == hp::adapted_products::all ? "all" : "qkv");
+  out["optimizer"] = name_of(p.optimizer);
   out["sequence_parallel"] = p.sequence_parallel;
   out["experts_along"] = p.experts_along_tp || p.experts_along_cp ? json(experts_along_text(p)) : json();
   out["schedule"] = hp::schedule_of(p).name;

@@ -33,6 +33,7 @@ inline std::string fixes_of(const hp::decoder_plan& p) {
   if (p.recomputed) out += p.selective ? "recompute=selective," : "recompute=full,";
   if (p.adapter_rank > 0) out += "lora=" + std::to_string(p.adapter_rank) + ",";
   if (p.adapter_rank > 0 && p.adapted == hp::adapted_products::attention_inputs) out += "lora_on=qkv,";
+  if (p.optimizer != hp::optimizer_kind::adamw) out += "optimizer=" + std::string(name_of(p.optimizer)) + ",";
   if (!p.sequence_parallel) out += "sp=off,";
   if (p.experts_along_tp || p.experts_along_cp) out += "experts_along=" + experts_along_text(p) + ",";
   if (!hp::is_1f1b(p)) out += "schedule=" + std::string(hp::schedule_of(p).name) + ",";

@@ -29,18 +29,38 @@ T clip_of(const operator_call& c, int i) {
   return *operand<T>(c, i);
 }
 
-/// p, g, momentum, clip -> p, momentum.
-template <class T>
+/// What updates with one moment read and write: p, g, momentum, clip -> p, momentum, or with a master, which is what is updated and p
+/// its rounded value, p, g, master, momentum, clip -> p, master, momentum.
+template <class T, bool HasMaster>
+struct momentum_operands {
+  const T rate, keep, decay, clip;
+  const T *p, *g, *m;
+  T *new_p, *new_master, *new_m;
+
+  explicit momentum_operands(const operator_call& c)
+      : rate(static_cast<T>(c.attributes->real[0])),
+        keep(static_cast<T>(c.attributes->real[1])),
+        decay(static_cast<T>(c.attributes->real[2])),
+        clip(clip_of<T>(c, HasMaster ? 4 : 3)),
+        p(operand<T>(c, HasMaster ? 2 : 0)),
+        g(operand<T>(c, 1)),
+        m(operand<T>(c, HasMaster ? 3 : 2)),
+        new_p(result<T>(c, 0)),
+        new_master(result<T>(c, HasMaster ? 1 : 0)),
+        new_m(result<T>(c, HasMaster ? 2 : 1)) {}
+
+  void set(extent_t i, T parameter) const { new_p[i] = new_master[i] = parameter; }
+  void go_on(extent_t n) { p += n, g += n, m += n, new_p += n, new_master += n, new_m += n; }
+};
+
+template <class T, bool HasMaster = false>
 void sgd_kernel(const operator_call& c) {
-  const T rate = static_cast<T>(c.attributes->real[0]), keep = static_cast<T>(c.attributes->real[1]);
-  const T decay = static_cast<T>(c.attributes->real[2]), clip = clip_of<T>(c, 3);
-  const T *p = operand<T>(c, 0), *g = operand<T>(c, 1), *m = operand<T>(c, 2);
-  T *new_p = result<T>(c, 0), *new_m = result<T>(c, 1);
+  const momentum_operands<T, HasMaster> o(c);
   const extent_t n = c.result_elements(0);
   for (extent_t i = 0; i < n; ++i) {
-    const T parameter = p[i], momentum = keep * m[i] + (clip * g[i] + decay * parameter);
-    new_m[i] = momentum;
-    new_p[i] = parameter - rate * momentum;
+    const T parameter = o.p[i], momentum = o.keep * o.m[i] + (o.clip * o.g[i] + o.decay * parameter);
+    o.new_m[i] = momentum;
+    o.set(i, parameter - o.rate * momentum);
   }
 }
 
@@ -134,9 +154,9 @@ void orthogonalise(extent_t rows, extent_t columns, T* x) {
   }
 }
 
-/// p, g, momentum, clip -> p, momentum; real = rate, momentum, weight decay. Rows of the matrix are dims
-/// [integer[0], integer[1]), columns the dims from there on, and what is before is a batch.
-template <class T>
+/// Operands as momentum_operands; real = rate, momentum, weight decay. Rows of the matrix are dims [integer[0], integer[1]), columns the
+/// dims from there on, and what is before is a batch.
+template <class T, bool HasMaster = false>
 void muon_kernel(const operator_call& c) {
   const tensor_factors& matrix = c.rule->result[0];
   const extent_t side = c.attributes->integer[0], other_side = c.attributes->integer[1];
@@ -147,10 +167,7 @@ void muon_kernel(const operator_call& c) {
     expect(l.extent == l.whole, c, "the matrix is not whole");
     (d < other_side ? rows : columns) *= l.extent;
   }
-  const T rate = static_cast<T>(c.attributes->real[0]), keep = static_cast<T>(c.attributes->real[1]);
-  const T decay = static_cast<T>(c.attributes->real[2]), clip = clip_of<T>(c, 3);
-  const T *p = operand<T>(c, 0), *g = operand<T>(c, 1), *m = operand<T>(c, 2);
-  T *new_p = result<T>(c, 0), *new_m = result<T>(c, 1);
+  momentum_operands<T, HasMaster> o(c);
   const extent_t n = rows * columns;
   const bool tall = rows > columns;
   const T scale = tall ? static_cast<T>(std::sqrt(static_cast<double>(rows) / static_cast<double>(columns))) : T(1);
@@ -159,18 +176,18 @@ void muon_kernel(const operator_call& c) {
     for (extent_t r = 0; r < rows; ++r)
       for (extent_t s = 0; s < columns; ++s) {
         const extent_t i = r * columns + s;
-        const T gradient = clip * g[i], momentum = keep * m[i] + gradient;
-        new_m[i] = momentum;
-        x[tall ? s * rows + r : i] = gradient + keep * momentum;
+        const T gradient = o.clip * o.g[i], momentum = o.keep * o.m[i] + gradient;
+        o.new_m[i] = momentum;
+        x[tall ? s * rows + r : i] = gradient + o.keep * momentum;
       }
     orthogonalise(tall ? columns : rows, tall ? rows : columns, x);
     for (extent_t r = 0; r < rows; ++r)
       for (extent_t s = 0; s < columns; ++s) {
         const extent_t i = r * columns + s;
-        const T parameter = p[i];
-        new_p[i] = parameter - rate * (scale * x[tall ? s * rows + r : i] + decay * parameter);
+        const T parameter = o.p[i];
+        o.set(i, parameter - o.rate * (scale * x[tall ? s * rows + r : i] + o.decay * parameter));
       }
-    p += n, g += n, m += n, new_p += n, new_m += n;
+    o.go_on(n);
   }
 }
 
@@ -208,11 +225,15 @@ inline constexpr operator_kernel kernel_for<T, ops::clip_factor> = kernels::clip
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::sgd> = kernels::sgd_kernel<T>;
 template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sgd_master> = kernels::sgd_kernel<T, true>;
+template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::adamw> = kernels::adamw_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::adamw_master> = kernels::adamw_master_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::muon> = kernels::muon_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::muon_master> = kernels::muon_kernel<T, true>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::update_bias> = kernels::update_bias_kernel<T>;
 

@@ -38,6 +38,12 @@ struct sgd {
   static constexpr int flops_per_point = 6;
   static constexpr unsigned without_gradient = ~0u;
 };
+/// p, g, master, momentum, clip -> p, master, momentum; p is the rounded master.
+struct sgd_master {
+  static constexpr const char *name = "sgd_master", *text = "*,*,*,*,->*,*,*";
+  static constexpr int flops_per_point = 7;
+  static constexpr unsigned without_gradient = ~0u;
+};
 
 /// p, g, m, v, clip -> p, m, v; real = rate, beta1, beta2, epsilon, weight decay. Source: Loshchilov & Hutter,
 /// "Decoupled Weight Decay Regularization", 2019.
@@ -72,6 +78,10 @@ struct muon {
     const extent_t m = smaller(rows, columns), n = larger(rows, columns);
     return batch * (newton_schulz_iterations * (4 * m * m * n + 2 * m * m * m) + flops_per_point * m * n);
   }
+};
+/// p, g, master, momentum, clip -> p, master, momentum; p is the rounded master, the rest as `muon` has it.
+struct muon_master : muon {
+  static constexpr const char* name = "muon_master";
 };
 
 }}}  // namespace hyperparallel::v0_2::ops
