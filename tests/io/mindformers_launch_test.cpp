@@ -43,6 +43,7 @@ std::string meaning(const hp::launch_plan& l) {
   if (p.experts_along_tp) out += " along tp";
   if (p.sequence_parallel) out += " sp";
   if (p.recomputed) out += p.selective ? " selective" : " recompute";
+  if (p.optimizer == hp::optimizer_kind::muon) out += " muon";
   out += " " + std::to_string(p.batch) + "x" + std::to_string(p.sequence) + " in " + std::to_string(p.micro_batches);
   return out + " " + hp::name_of(p.formats);
 }
@@ -84,9 +85,8 @@ TEST(mindformers_launch, files_mean_what_their_pages_say) {
       {"experts_of_16",
        experts,
        16,
-       "tp=8 ep=2 zero=1 along tp sp 2x4096 in 1 f32",
-       {"optimizer.type Muon (line 21): counted as AdamW", "parallel.enable_alltoall True (line 14)",
-        "parallel_config.ulysses_degree_in_cp 1 (line 8)"}},
+       "tp=8 ep=2 zero=1 along tp sp muon 2x4096 in 1 f32",
+       {"parallel.enable_alltoall True (line 14)", "parallel_config.ulysses_degree_in_cp 1 (line 8)"}},
       {"anchored", hp::test::llama3_8b, 32, "tp=8 dp=4 zero=0 8x4096 in 1 f32", {}},
       {"interleaved",
        hp::test::llama3_8b,

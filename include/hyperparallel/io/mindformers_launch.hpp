@@ -175,7 +175,10 @@ class mindformers_reader : private launch_book {
     if (products != nullptr && !is_narrow(products))
       out_.unheeded.push_back(told(*products) + ": products are counted in 16 bits");
     const option optimizer = find("optimizer.type");
-    if (optimizer != nullptr && word("optimizer.type").find("Adam") == std::string::npos)
+    const std::string named = word("optimizer.type");
+    if (named == "Muon")
+      out_.plan.optimizer = optimizer_kind::muon;
+    else if (optimizer != nullptr && named.find("Adam") == std::string::npos)
       out_.unheeded.push_back(told(*optimizer) + ": counted as AdamW");
   }
 
