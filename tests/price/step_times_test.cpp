@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/hardware/gpu_variant_presets.hpp>
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/price/step_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
@@ -79,6 +81,48 @@ TEST(StepTimes, NumbersThatJoinPartsAreOfTheNorm) {
     EXPECT_LT(s.segment, 0);
   }
   EXPECT_GT(joined, 0);
+}
+
+/// Seconds of linear attention and of its gradient: 64 heads of 128 x 128, a sequence of 8192 tokens, bf16.
+struct attention_seconds {
+  double forward = 0, backward = 0;
+};
+attention_seconds linear_attention_on(const hp::device_value& d) {
+  hp::model_builder m({.activation = hp::bf16, .parameter = hp::bf16});
+  const int batch = m.dim("batch", 1), seq = m.dim("seq", 8192), heads = m.dim("heads", 64), group = m.dim("group", 1);
+  const int keys = m.dim("keys", 128), values = m.dim("values", 128);
+  const int q = m.parameter("q", {batch, seq, heads, keys}), k = m.parameter("k", {batch, seq, heads, keys});
+  const int v = m.parameter("v", {batch, seq, heads, group, values});
+  const int decay = m.parameter("decay", {batch, seq, heads, group}),
+            by = m.parameter("by", {batch, seq, heads, group});
+  const int o =
+      m.apply<hp::ops::linear_attention>("attend", {q, k, v, decay, by}, {.integer = {1}, .real = {1.0, 1e-6}});
+  m.loss(m.apply<hp::ops::reduce>("loss", {o}, {.text = "*->"}));
+  hp::differentiate(m.graph);
+  const hp::sharded_program p = hp::partition(m.graph, hp::strategy_called("single", 1).strategy);
+  attention_seconds t;
+  for (int c = 0; c < p.compute.size; ++c) {
+    const hp::operator_id kind = p.graph.op[p.compute[c].op].kind;
+    const double seconds = 1e-12 * static_cast<double>(hp::price_of_compute(d, p, c).time.picoseconds);
+    if (kind == hp::id_of<hp::ops::linear_attention>) t.forward = seconds;
+    if (kind == hp::id_of<hp::ops::linear_attention_gradient>) t.backward = seconds;
+  }
+  return t;
+}
+
+// Published of Kimi delta attention, whose decays have a width of their own: on an H20 Triton's kernels take 2.96 ms forward and CUDA's 1.62,
+// on an RTX 5090 3.59, and backward 3.3 times as long (MoonshotAI/FlashKDA, BENCHMARK_H20.md and BENCHMARK_TRAIN_RTX5090.md).
+TEST(StepTimes, LinearAttentionIsNearPublishedKernels) {
+  const attention_seconds h20 = linear_attention_on(hp::h20::device);
+  EXPECT_GT(h20.forward, 0.5 * 2.96e-3);
+  EXPECT_LT(h20.forward, 1.1 * 2.96e-3);
+  hp::device_value rtx = hp::h20::device;
+  rtx.tier[0].bandwidth = 1792 * hp::gigabyte;
+  rtx.vector_flops = 104'800 * hp::gigaflops;
+  const attention_seconds consumer = linear_attention_on(rtx);
+  EXPECT_GT(consumer.forward, 0.5 * 3.59e-3);
+  EXPECT_LT(consumer.forward, 1.1 * 3.59e-3);
+  EXPECT_NEAR(consumer.backward / consumer.forward, 3.3, 0.7);
 }
 
 }  // namespace
