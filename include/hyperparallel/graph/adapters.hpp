@@ -19,7 +19,7 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 /// Patterns of products.
-using adapted_patterns = static_vector<short_text, 8>;
+using adapted_patterns = static_vector<short_text, 12>;
 
 namespace detail {
 

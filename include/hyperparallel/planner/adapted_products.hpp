@@ -38,7 +38,12 @@ constexpr adapted_patterns adapted_of(const decoder& d, adapted_products which) 
   for (extent_t layer = 0; layer < d.layers; ++layer)
     attends = attends || (d.has_attention(layer) && !d.is_linear(layer));
   if (attends) list.push(short_text("*.attention.*"));
-  if (d.has_linear) list.push(short_text("*.linear_attention.*"));
+  if (d.has_linear) {
+    for (const char* name : {"*.linear_attention.query", "*.linear_attention.key", "*.linear_attention.value",
+                             "*.linear_attention.gate", "*.linear_attention.decay", "*.linear_attention.output"})
+      list.push(short_text(name));
+    if (d.linear.is_delta()) list.push(short_text("*.linear_attention.strength"));
+  }
   if (dense) list.push(short_text("*.feed_forward.*"));
   if (sparse && d.experts.shared_width > 0) list.push(short_text("*.moe.shared.*"));
   return list;

@@ -161,14 +161,14 @@ constexpr strategy_value strategy_of(const decoder_plan& p) {
 
 namespace detail {
 
-/// Marks the products of layers with their weights, but those of routers and adapters, as those of so many bits.
+/// Marks the products of layers with their weights, but those of routers, adapters and states, as those of so many bits.
 constexpr void narrow_products(graph& g, int bits) {
   for (graph_operator& o : g.op) {
     if (!g.value_of(o).is_product) continue;
     for (int i = 0; i < o.operand_count; ++i)
       if (const graph_tensor& t = g.tensor[o.operand[i]]; t.kind == graph_tensor_kind::parameter)
         if (name_matches("*layers*", g.text_at(t.name)) && !name_matches("*router*", g.text_at(t.name)) &&
-            !name_matches("*.adapter_*", g.text_at(t.name)))
+            !name_matches("*.adapter_*", g.text_at(t.name)) && !name_matches("*.state.*", g.text_at(t.name)))
           o.product_bits = static_cast<unsigned char>(bits);
   }
 }
