@@ -122,7 +122,7 @@ TEST(SelectiveRecomputation, IsBetweenNoneAndFull) {
       EXPECT_GT(kept[0], kept[1]);
       EXPECT_GT(kept[1], kept[2]);
       EXPECT_GE(none.evaluation.memory, selective.evaluation.memory);
-      if (!d.has_experts) {
+      if (!d.has_experts && !d.has_linear) {  // what is kept may be what backward of a layer has alive at its peak
         EXPECT_GE(selective.evaluation.memory, full.evaluation.memory);
       }
       EXPECT_LT(none.evaluation.times.compute_busy, selective.evaluation.times.compute_busy);

@@ -45,7 +45,7 @@ TEST(WeightStorage, BitsAreThoseOfElementsAndBlocks) {
   }
 }
 
-// The maps of all layers are the model but norms, biases, routers, sinks and tables; of routed experts one stands for all.
+// The maps of all layers are the model but norms, biases, routers, sinks, tables, taps and decays; of routed experts one stands for all.
 TEST(WeightStorage, MapsAreTheLayers) {
   for (hp::decoder d : small_decoders::all()) {
     d.attention.query_key_value_bias = d.attention.output_bias = d.attention.sinks = false;
@@ -58,7 +58,13 @@ TEST(WeightStorage, MapsAreTheLayers) {
         (expert ? routed : others) += outputs * inputs;
       });
     EXPECT_EQ(routed * (d.has_experts ? d.experts.experts : 0), whole.experts);
-    EXPECT_EQ(others, whole.attention + whole.feed_forward + whole.shared_experts);
+    hp::extent_t unmapped = 0;
+    const hp::linear_attention_layer& a = d.linear;
+    for (hp::extent_t layer = 0; layer < d.layers; ++layer)
+      if (d.is_linear(layer))
+        unmapped +=
+            (2 * a.keys() + a.values()) * (a.taps + (a.is_delta() ? 0 : 1)) + (a.is_delta() ? 2 : 3) * a.value_heads;
+    EXPECT_EQ(others + unmapped, whole.attention + whole.feed_forward + whole.shared_experts);
   }
 }
 

@@ -107,7 +107,7 @@ struct plan_estimate {
 namespace detail {
 
 /// Operations of a step in training for a token: 6 by the parameters that each token meets, and 6 by the layers, the widths of
-/// keys and values and the tokens that it attends to, `reach(layer)`; of linear attention 24 by the elements of its states, 15 without the delta rule. O(layers).
+/// keys and values and the tokens that it attends to, `reach(layer)`; of linear attention 18 by the elements of its states, 12 without the delta rule. O(layers).
 template <class Reach>
 constexpr double operations_a_token(const decoder& d, double parameters, const Reach& reach) {
   const latent_attention_layer& a = d.latent_attention;
@@ -115,7 +115,7 @@ constexpr double operations_a_token(const decoder& d, double parameters, const R
                                         : d.attention.query_heads * 2 * d.attention.head_dim;
   double each = 6 * parameters;
   const double states =
-      (d.linear.is_delta() ? 8 : 5) * static_cast<double>(d.linear.values()) * static_cast<double>(d.linear.key_dim);
+      (d.linear.is_delta() ? 6 : 4) * static_cast<double>(d.linear.values()) * static_cast<double>(d.linear.key_dim);
   for (extent_t layer = 0; layer < d.layers; ++layer)
     each += d.is_linear(layer)       ? 3 * states
             : d.has_attention(layer) ? 6 * static_cast<double>(widths) * reach(layer)
@@ -179,7 +179,7 @@ constexpr bool plan_is_countable(const decoder& d, const decoder_plan& p) {
   if (d.has_linear) {
     const double values = number(d.linear.values());
     elements = detail::larger_of(elements, tokens * values);
-    operations = detail::larger_of(operations, 24 * tokens * values * number(d.linear.key_dim));
+    operations = detail::larger_of(operations, 18 * tokens * values * number(larger(d.linear.key_dim, extent_t{128})));
   }
   if (d.has_experts) {
     const double slots = detail::expert_slots_of(d, p) * detail::larger_of(1, d.experts.capacity_factor);

@@ -138,7 +138,7 @@ struct layer_account {
     const double last = product(tokens, cut(a.values()), hidden);
     if (d.side_by_side || d.branch_count() == d.layers) sum.again -= last;
     const double one =
-        (a.is_delta() ? 8 : 5) * static_cast<double>(a.values() * a.key_dim) * tokens / p.tp * at.operation + at.task;
+        (a.is_delta() ? 6 : 4) * static_cast<double>(a.values() * a.key_dim) * tokens / p.tp * at.operation + at.task;
     add(one, one, 3 * one, 3 * one);
   }
   constexpr void add_attention(bool windowed, bool is_linear) {

@@ -129,7 +129,7 @@ constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_pla
   if (a.linear_layers > 0) {
     const linear_attention_layer& s = share.linear;
     a.state_bytes = 4 * s.values() * s.key_dim + 2 * (2 * s.keys() + s.values()) * (s.taps - 1);
-    a.state_operations = (s.is_delta() ? 8 : 5) * s.values() * s.key_dim;
+    a.state_operations = (s.is_delta() ? 6 : 4) * s.values() * s.key_dim;
     a.widest = larger(a.widest, 4 * (s.keys() + s.values()));
   }
   if (dense) a.widest = larger(a.widest, (is_gated(d.form) ? 3 : 2) * share.feed_forward.width);
