@@ -239,6 +239,8 @@ hyperparallel_add_hp_json(plan.adapters 0 FIGURES plan.adapter_rank=16 "plan.ada
                           COMMAND plan "${configs}/llama3_8b.json" --hardware h100 --devices 1 --fix lora=16,lora_on=qkv --precision bf16)
 hyperparallel_add_hp_json(plan.optimizer 0 FIGURES "plan.optimizer=\"sgd\"" plan.tp=8 "verdict=\"fits\""
                           COMMAND plan "${configs}/llama3_8b.json" --hardware h100 --devices 8 --fix tp=8,optimizer=sgd --precision bf16)
+hyperparallel_add_hp_json(plan.host_states 0 FIGURES plan.host_states=1000 memory.host.bytes step.host.updating_seconds "verdict=\"fits\""
+                          COMMAND plan "${configs}/llama3_8b.json" --hardware h100 --devices 8 --fix zero=1,recompute=full,host_states=1000 --precision bf16)
 hyperparallel_add_hp_json(plan.copies 0 FIGURES plan.copies=2 plan.dp=16 "verdict=\"fits\""
                           COMMAND plan "${configs}/llama3_8b.json" --hardware h100 --devices 16 --fix zero=3,copies=2 --batch 16)
 hyperparallel_add_hp_json(plan.stack_of_experts 0 FIGURES "memory.stack=\"fsdp2\"" memory.reserved_bytes plan.ep=8

@@ -149,7 +149,16 @@ TEST(megatron_launch, memory_is_as_the_line_says) {
       hp::name_of(
           of("--bf16 --use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16").plan.formats),
       "bf16_states16");
-  EXPECT_EQ(of("--optimizer-cpu-offload").unheeded, std::vector<std::string>{"--optimizer-cpu-offload (line 1)"});
+  EXPECT_EQ(of("--optimizer-cpu-offload").plan.host_states, 1000);
+  EXPECT_EQ(of("--optimizer-cpu-offload --optimizer-offload-fraction 0.25").plan.host_states, 250);
+  EXPECT_EQ(of("--optimizer-cpu-offload --overlap-cpu-optimizer-d2h-h2d").unheeded,
+            std::vector<std::string>{"--overlap-cpu-optimizer-d2h-h2d (line 1)"});
+  EXPECT_EQ(of("--optimizer-offload-fraction 0.25").unheeded,
+            std::vector<std::string>{"--optimizer-offload-fraction 0.25 (line 1)"});
+  EXPECT_EQ(complaint(base + "--optimizer-cpu-offload --optimizer-offload-fraction 1.5", hp::test::llama3_8b, 8),
+            "cannot read 'run.sh': line 1: --optimizer-offload-fraction 1.5: expected a share from 0 to 1");
+  EXPECT_EQ(complaint(base + "--optimizer-cpu-offload --optimizer muon", hp::test::llama3_8b, 8),
+            "cannot read 'run.sh': line 1: --optimizer-cpu-offload: contradicts --optimizer muon (line 1)");
   const hp::launch_plan twice = of("--micro-batch-size 1\n--micro-batch-size 2");
   EXPECT_EQ(twice.plan.batch, 16);
   EXPECT_EQ(twice.notes, std::vector<std::string>{"--micro-batch-size stands twice; that of line 2 counts"});

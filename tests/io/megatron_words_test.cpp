@@ -28,7 +28,7 @@ std::string line_of(const hp::launch_text& w) {
 
 /// Every legal plan that can be said is read back as it was.
 TEST(megatron_words, what_is_said_is_read_back) {
-  int said = 0, unsaid = 0, folded = 0, in_chunks = 0, by_optimizer[3] = {};
+  int said = 0, unsaid = 0, folded = 0, in_chunks = 0, on_host = 0, by_optimizer[3] = {};
   for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::llama3_8b_with_experts(16, 4096)})
     for (const int devices : {8, 16, 32}) {
       hp::plan_question q;
@@ -51,11 +51,18 @@ TEST(megatron_words, what_is_said_is_read_back) {
         folded += p.experts_along_tp || p.experts_along_cp ? 1 : 0;
         in_chunks += p.chunks > 1 ? 1 : 0;
         ++by_optimizer[static_cast<int>(p.optimizer)];
+        on_host += p.host_states > 0 ? 1 : 0;
       };
       const auto hold = [&](hp::decoder_plan p) {
         for (const auto kind : {hp::optimizer_kind::adamw, hp::optimizer_kind::sgd, hp::optimizer_kind::muon}) {
           p.optimizer = kind;
           hold_one(p);
+          if (kind != hp::optimizer_kind::adamw) continue;
+          for (const int share : {1, 250, 1000}) {
+            p.host_states = share;
+            hold_one(p);
+          }
+          p.host_states = 0;
         }
       };
       hp::visit_legal_plans(d, q, [&](hp::decoder_plan p) {
@@ -72,6 +79,7 @@ TEST(megatron_words, what_is_said_is_read_back) {
       });
     }
   EXPECT_GT(said, 5000);
+  EXPECT_GT(on_host, 500);
   for (const int of_one : by_optimizer) EXPECT_GT(of_one, 100);
   EXPECT_GT(folded, 500);
   EXPECT_GT(in_chunks, 500);

@@ -92,9 +92,11 @@ TEST(torchtitan_words, what_has_no_word_is_named) {
   p.schedule = place_of("ZB-H1");
   p.adapter_rank = 8;
   p.optimizer = hp::optimizer_kind::sgd;
+  p.host_states = 500;
   const auto unsaid = [&](const hp::decoder& d) { return hp::words_of_torchtitan(p, d).unsaid; };
-  EXPECT_EQ(unsaid(hp::test::llama3_8b), (std::vector<std::string>{"zero=1", "sp=off", "schedule=ZB-H1",
-                                                                   "precision=f32", "optimizer=sgd", "lora=8"}));
+  EXPECT_EQ(unsaid(hp::test::llama3_8b),
+            (std::vector<std::string>{"zero=1", "sp=off", "schedule=ZB-H1", "precision=f32", "optimizer=sgd",
+                                      "host_states=500", "lora=8"}));
   p = {.pp = 2, .dp = 1, .cp = 2, .formats = hp::find_formats("bf16")->formats, .batch = 4, .sequence = 6};
   EXPECT_EQ(unsaid(hp::test::qwen25_0_5b), (std::vector<std::string>{"sequences that 2 x cp x tp, 4, does not divide",
                                                                      "zero=0 of shards", "pp=2 of tied embeddings"}));

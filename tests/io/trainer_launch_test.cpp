@@ -77,8 +77,7 @@ const known_file known_files[] = {
      8,
      8192,
      "dp=8 zero=3 128x8192 in 16 bf16 on library",
-     {"zero_optimization.offload_optimizer.device cpu (line 8): nothing is taken to be on the host",
-      "zero_optimization.offload_param.device nvme (line 9): nothing is taken to be on the host"}},
+     {"zero_optimization.offload_param.device nvme (line 9): parameters are taken to be on the device"}},
     {"trainer/ds_mics.json",
      32,
      4096,
@@ -211,6 +210,28 @@ TEST(trainer_launch, optimizers) {
                                                     "counted whole on every device"});
   EXPECT_EQ(of("optim: adafactor").plan.optimizer, hp::optimizer_kind::adamw);
   EXPECT_EQ(of("optim: adafactor").unheeded, std::vector<std::string>{"optim adafactor (line 4): AdamW is taken"});
+}
+
+/// States in the host's memory: of ZeRO, and of stage 3 in part.
+TEST(trainer_launch, states_on_the_host) {
+  const std::string base = "per_device_train_batch_size: 1\nmax_length: 2048\nbf16: true\n";
+  const auto of = [&](const std::string& stage, const std::string& offload) {
+    return plan(base + "deepspeed: {zero_optimization: {stage: " + stage + ", offload_optimizer: {" + offload + "}}}",
+                8);
+  };
+  EXPECT_EQ(of("2", "device: cpu").plan.host_states, 1000);
+  EXPECT_TRUE(of("2", "device: cpu").unheeded.empty());
+  EXPECT_EQ(of("2", "device: cpu, ratio: 0.3").plan.host_states, 1000);
+  EXPECT_EQ(of("3", "device: cpu, ratio: 0.3").plan.host_states, 300);
+  EXPECT_EQ(of("3", "device: none").plan.host_states, 0);
+  EXPECT_EQ(of("0", "device: cpu").plan.host_states, 0);
+  EXPECT_EQ(of("3", "device: nvme").unheeded,
+            std::vector<std::string>{"deepspeed.zero_optimization.offload_optimizer.device nvme (line 4): states are "
+                                     "taken to be on the device"});
+  EXPECT_EQ(
+      complaint(base + "deepspeed: {zero_optimization: {stage: 3, offload_optimizer: {device: cpu, ratio: 2}}}"),
+      "cannot read 'run.yaml': line 4: deepspeed.zero_optimization.offload_optimizer.ratio 2: expected a share from 0 "
+      "to 1");
 }
 
 /// The Trainer's default of resharding is off, accelerate's is on.

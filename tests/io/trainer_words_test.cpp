@@ -27,8 +27,8 @@ std::string text_of(const hp::launch_text& w) {
 using writer = hp::launch_text (*)(const hp::decoder_plan&, const hp::decoder&);
 
 /// Every legal plan that can be said is read back as it was, from YAML.
-void hold(writer write, int least, bool says_sgd) {
-  int said = 0, unsaid = 0, by_momentum = 0, adapted = 0, number = 0;
+void hold(writer write, int least, bool says_optimizers) {
+  int said = 0, unsaid = 0, by_momentum = 0, on_host = 0, adapted = 0, number = 0;
   for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::llama3_8b_with_experts(16, 4096)})
     for (const int devices : {1, 8, 16, 32}) {
       hp::plan_question q;
@@ -41,9 +41,10 @@ void hold(writer write, int least, bool says_sgd) {
           return;
         }
         for (const hp::named_formats& f : hp::known_formats)
-          for (int option = 0; option < 6; ++option) {
+          for (int option = 0; option < 12; ++option) {
             const int rank = option % 2 == 0 ? 0 : 16;
-            p.optimizer = static_cast<hp::optimizer_kind>(option / 2);
+            p.optimizer = static_cast<hp::optimizer_kind>(option / 2 % 3);
+            p.host_states = option < 6 || p.optimizer == hp::optimizer_kind::muon ? 0 : rank > 0 ? 375 : 1000;
             p.formats = f.formats;
             p.adapter_rank = rank;
             p.adapted =
@@ -55,6 +56,7 @@ void hold(writer write, int least, bool says_sgd) {
             }
             ++said;
             adapted += rank > 0 ? 1 : 0;
+            on_host += p.host_states > 0 ? 1 : 0;
             by_momentum += p.optimizer == hp::optimizer_kind::sgd ? 1 : 0;
             const hp::launch_plan back = hp::plan_of_trainer(hp::yaml_options_of(text_of(w), "words"), "words",
                                                              hp::launch_form::document, devices);
@@ -66,7 +68,8 @@ void hold(writer write, int least, bool says_sgd) {
     }
   EXPECT_GT(said, least);
   EXPECT_GT(adapted, least / 3);
-  EXPECT_EQ(by_momentum > least / 8, says_sgd);
+  EXPECT_EQ(by_momentum > least / 8, says_optimizers);
+  EXPECT_EQ(on_host > least / 8, says_optimizers);
   EXPECT_GT(unsaid, said) << "most have degrees beside dp";
   std::printf("%d plans are read back, %d have something that there is no word for\n", said, unsaid);
 }

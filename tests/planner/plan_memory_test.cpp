@@ -43,6 +43,7 @@ void visit_small_plans(const Visit& visit) {
                              .optimizer = static_cast<hp::optimizer_kind>((zero + options) % 3),
                              .batch = 16,
                              .sequence = 8};
+          if (p.optimizer != hp::optimizer_kind::muon) p.host_states = 333 * (zero % 2 + options % 3);
           for (p.tp = 1; p.tp <= devices; p.tp *= 2)
             for (p.pp = 1; p.tp * p.pp <= devices; p.pp *= 2)
               for (p.cp = 1; p.tp * p.pp * p.cp <= devices; p.cp *= 2) {

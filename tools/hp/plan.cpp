@@ -76,7 +76,8 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "them), sp (on, off), schedule (of the pipeline, as in hp sched; 1F1B by default), chunks (stages on a rank), "
       "experts_along (tp, cp, tp+cp: experts are dealt to these ranks beside ep), optimizer (adamw, sgd with a "
       "momentum, "
-      "muon of the matrices in layers, with adamw of the rest); without it the fastest plan is "
+      "muon of the matrices in layers, with adamw of the rest), host_states (per mille of masters and moments that lie "
+      "and are updated in the host's memory); without it the fastest plan is "
       "searched "
       "for");
   CLI::Option* const from =

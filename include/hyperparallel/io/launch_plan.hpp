@@ -91,6 +91,14 @@ inline launch_change change_of(const launch_text& from, const launch_text& to) {
   return out;
 }
 
+/// "0.5" of 500. Domain: 0 to 1000.
+inline std::string share_of_per_mille(int per_mille) {
+  if (per_mille == 1000) return "1.0";
+  std::string digits = std::to_string(1000 + per_mille).substr(1);
+  while (digits.size() > 1 && digits.back() == '0') digits.pop_back();
+  return "0." + digits;
+}
+
 /// A text with '?' for each control character.
 inline std::string on_one_line(std::string text) {
   for (char& c : text)
@@ -142,6 +150,16 @@ class launch_book {
       refuse(*o,
              "expected a whole number from " + std::to_string(least) + " to " + std::to_string(largest_plan_number));
     return value;
+  }
+
+  /// A share from 0 to 1 in per mille; rounded to one.
+  int per_mille(const launch_option& o) const {
+    const std::string text = o.values.empty() ? std::string() : o.values[0];
+    double share = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+    if (error != std::errc() || end != text.data() + text.size() || !(share >= 0 && share <= 1))
+      refuse(o, "expected a share from 0 to 1");
+    return static_cast<int>(share * 1000 + 0.5);
   }
 
   std::string said(const launch_option& o) const {

@@ -215,11 +215,22 @@ class megatron_reader : private launch_book {
         if (const option o = find(name); o != nullptr && word(name) != "fp32")
           out_.unheeded.push_back(told(*o) + ": moments that differ are counted in 32 bits");
   }
+  /// A share of the parameters, all unless it is said otherwise, has its states on the host.
+  void read_host_states() {
+    if (!stands("optimizer-cpu-offload")) return;
+    const option share = find("optimizer-offload-fraction");
+    out_.plan.host_states = share == nullptr ? 1000 : per_mille(*share);
+    const plan_formats& f = out_.plan.formats;
+    if (out_.plan.host_states > 0 && f.moment != data_type::f32)
+      out_.unheeded.push_back(told(*find("optimizer-cpu-offload")) + ": moments of the host are counted in " +
+                              std::to_string(8 * bytes_of(f.moment)) + " bits, and are there in 32");
+  }
   /// Muon lies on every data rank, or layer by layer on one of them; a tensor rank has its part of the matrices' states.
   void read_optimizer() {
     decoder_plan& p = out_.plan;
     const option o = find("optimizer");
     const std::string name = word("optimizer");
+    read_host_states();
     if (o == nullptr || name == "adam") return;
     const bool is_muon = name == "muon" || name == "dist_muon";
     if (name != "sgd" && !is_muon) {
@@ -227,6 +238,7 @@ class megatron_reader : private launch_book {
       return;
     }
     p.optimizer = is_muon ? optimizer_kind::muon : optimizer_kind::sgd;
+    if (is_muon && p.host_states > 0) contradict(*find("optimizer-cpu-offload"), "contradicts " + told(*o));
     if (p.zero > 0 && !stands("use-torch-fsdp2"))
       contradict(*o, "the distributed optimizer and Megatron's FSDP are of Adam alone");
     if (const option momentum = find("sgd-momentum");

@@ -71,6 +71,18 @@ inline void say_optimizer(const decoder_plan& p, launch_text& w) {
     w.unsaid.push_back("optimizer=muon with states that are whole along tp=" + std::to_string(p.tp));
 }
 
+/// States on the host go with the precision-aware optimizer, which is a distributed one; there they have 32 bits.
+inline void say_host_states(const decoder_plan& p, launch_text& w) {
+  if (p.host_states == 0) return;
+  w.lines.push_back("--optimizer-cpu-offload");
+  w.lines.push_back("--optimizer-offload-fraction " + share_of_per_mille(p.host_states));
+  if (p.formats.moment == data_type::f32) w.lines.push_back("--use-precision-aware-optimizer");
+  const std::string what = "host_states=" + std::to_string(p.host_states);
+  if (p.zero != 1) w.unsaid.push_back(what + " with zero=" + std::to_string(p.zero));
+  if (p.optimizer != optimizer_kind::adamw) w.unsaid.push_back(what + " with optimizer=" + name_of(p.optimizer));
+  if (p.formats.moment != data_type::f32) w.unsaid.push_back(what + " with moments below 32 bits");
+}
+
 }  // namespace detail
 
 /// Precondition: `check_plan` says ok.
@@ -90,6 +102,7 @@ inline launch_text words_of_megatron(const decoder_plan& p, const decoder& d) {
   number("seq-length", p.sequence, 0);
   detail::say_memory(p, w);
   detail::say_optimizer(p, w);
+  detail::say_host_states(p, w);
   const bool interleaved = schedule_called("Interleaved1F1B") == &schedule_of(p);
   if (p.pp > 1 && !(p.chunks > 1 ? interleaved : is_1f1b(p)))
     w.unsaid.push_back(std::string("schedule=") + schedule_of(p).name);

@@ -35,6 +35,7 @@ class torchtitan_writer {
     say_recomputation();
     say_precision();
     if (p.optimizer != optimizer_kind::adamw) unsaid(std::string("optimizer=") + name_of(p.optimizer));
+    if (p.host_states > 0) unsaid("host_states=" + std::to_string(p.host_states));
     if (p.adapter_rank > 0) unsaid("lora=" + std::to_string(p.adapter_rank));
     return std::move(out_);
   }

@@ -167,11 +167,23 @@ class trainer_reader : private trainer_book {
     else if (is_alone_ && (value_of(bf16) == "auto" || value_of(fp16) == "auto"))
       out_.notes.push_back("bf16 is left to the Trainer: off, its default");
     read_copies(stage);
-    for (const char* device : {"zero_optimization.offload_optimizer.device", "zero_optimization.offload_param.device"})
-      if (const option o = find_deepspeed(device); o != nullptr && value_of(o) != "none")
-        out_.unheeded.push_back(told(*o) + ": nothing is taken to be on the host");
+    read_host_states();
+    if (const option o = find_deepspeed("zero_optimization.offload_param.device");
+        o != nullptr && value_of(o) != "none")
+      out_.unheeded.push_back(told(*o) + ": parameters are taken to be on the device");
     const option overlap = find_deepspeed("zero_optimization.overlap_comm");
     out_.stack = is_on(overlap, p.zero == 3) ? "megatron" : "library";
+  }
+  /// A share of the states in the host's memory, which stage 3 alone may have in part.
+  void read_host_states() {
+    const option device = find_deepspeed("zero_optimization.offload_optimizer.device");
+    if (device == nullptr || value_of(device) == "none") return;
+    const option ratio = find_deepspeed("zero_optimization.offload_optimizer.ratio");
+    if (value_of(device) != "cpu" || out_.plan.zero == 0) {
+      out_.unheeded.push_back(told(*device) + ": states are taken to be on the device");
+      return;
+    }
+    out_.plan.host_states = ratio == nullptr || out_.plan.zero < 3 ? 1000 : per_mille(*ratio);
   }
   /// MiCS shards among so many ranks, each group of which has a copy.
   void read_copies(option stage) {
@@ -297,6 +309,10 @@ class trainer_reader : private trainer_book {
   void take_optimizer(const launch_option& line, bool is_sgd) {
     out_.plan.optimizer = is_sgd ? optimizer_kind::sgd : optimizer_kind::muon;
     leave_walked();
+    if (!is_sgd && out_.plan.host_states > 0) {
+      out_.plan.host_states = 0;
+      out_.unheeded.push_back(told(line) + ": its states are taken to be on the device");
+    }
     if (is_sgd && find_deepspeed("optimizer.params.momentum") == nullptr)
       out_.unheeded.push_back(told(line) + ": a momentum is counted, which this run has not");
     if (!is_sgd && out_.plan.zero > 0)

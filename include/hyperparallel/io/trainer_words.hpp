@@ -57,6 +57,7 @@ inline launch_text words_of_deepspeed(const decoder_plan& p, const decoder&) {
     w.lines.push_back(std::string("  ") + name + ": auto");
   const bool is_sgd = p.optimizer == optimizer_kind::sgd;
   if (p.formats.moment == data_type::i8 || is_sgd) w.lines.push_back("  zero_allow_untested_optimizer: true");
+  if (p.host_states > 0 && is_sgd) w.lines.push_back("  zero_force_ds_cpu_optimizer: false");
   for (const char* line : {"  optimizer:", "    type: SGD", "    params:", "      momentum: 0.9"})
     if (is_sgd) w.lines.push_back(line);
   w.lines.push_back("  bf16:");
@@ -64,6 +65,14 @@ inline launch_text words_of_deepspeed(const decoder_plan& p, const decoder&) {
   w.lines.push_back("  zero_optimization:");
   w.lines.push_back("    stage: " + std::to_string(p.zero));
   w.lines.push_back("    overlap_comm: true");
+  if (p.host_states == 0) return w;
+  w.lines.push_back("    offload_optimizer:");
+  w.lines.push_back("      device: cpu");
+  const std::string what = "host_states=" + std::to_string(p.host_states);
+  if (p.host_states < 1000) w.lines.push_back("      ratio: " + share_of_per_mille(p.host_states));
+  if (p.host_states < 1000 && p.zero != 3) w.unsaid.push_back(what + " with zero=" + std::to_string(p.zero));
+  if (p.host_states == 1000 && p.zero == 0) w.unsaid.push_back(what + " with zero=0");
+  if (p.formats.moment != data_type::f32) w.unsaid.push_back(what + " with moments below 32 bits");
   return w;
 }
 
@@ -76,6 +85,7 @@ inline launch_text words_of_fsdp2(const decoder_plan& p, const decoder&) {
   w.lines.push_back(std::string("  reshard_after_forward: ") + (p.zero == 3 ? "true" : "false"));
   if (p.zero < 2) w.unsaid.push_back("zero=" + std::to_string(p.zero));
   if (p.optimizer == optimizer_kind::sgd) w.unsaid.push_back("optimizer=sgd with a momentum");
+  if (p.host_states > 0) w.unsaid.push_back("host_states=" + std::to_string(p.host_states));
   return w;
 }
 

@@ -29,7 +29,7 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3, and `adapter_rank`; what is selective is recomputed.
+/// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3, `adapter_rank` and `host_states`; what is selective is recomputed.
 struct decoder_plan {
   int tp = 1, pp = 1, dp = 1, cp = 1, ep = 1;
   int zero = 0;  ///< stage
@@ -45,6 +45,7 @@ struct decoder_plan {
   int adapter_rank = 0;  ///< LoRA: adapters of this rank are trained alone (adapters.hpp); 0: all parameters are
   adapted_products adapted = adapted_products::all;  ///< which have adapters
   optimizer_kind optimizer = optimizer_kind::adamw;
+  int host_states = 0;  ///< per mille of masters and moments in the host's memory, updated there (host_states.hpp)
   plan_formats formats{};
   extent_t batch = 1;     ///< sequences in a step
   extent_t sequence = 1;  ///< tokens in a sequence

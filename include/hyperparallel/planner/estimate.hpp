@@ -12,6 +12,7 @@
 // walked (stack.hpp) memory is what its allocator reserves, and computing what its kernels take; moves stay those of this library's plan.
 // Laws: kinds and `passing` add up to `memory`; `bound` is at most `time`. Units: picoseconds, bytes.
 
+#include <hyperparallel/planner/host_states.hpp>
 #include <hyperparallel/planner/layer_work.hpp>
 #include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/planner/stack_memory.hpp>
@@ -34,6 +35,7 @@ struct plan_estimate {
   stack_memory on_stack{};                  ///< where the stack is walked
   extent_t stack_computing = 0;             ///< of it, picoseconds of a step
   stack_overlap overlap{};                  ///< where the stack hides moves
+  host_update on_host{};                    ///< where states lie on the host
   constexpr bool ok() const { return evaluation.ok(); }
   constexpr bool is_walked() const { return on_stack.peak > 0; }
   /// Bytes that a device has to have: on a stack those that its allocator reserves; else those alive, of a pipeline that is replayed by
@@ -53,9 +55,9 @@ struct plan_estimate {
   /// Of a step: by the clock of the plan, or by the replay of its stages, where that is known, else estimated; without what the stack
   /// hides.
   constexpr extent_t time() const {
-    return is_walked() ? stack_computing + own_exposed() : own_time() - hidden() - unsent() + added();
+    return is_walked() ? stack_computing + own_exposed() : own_time() - hidden() - unsent() + added() + on_host.added();
   }
-  /// The same in this library's order of moves.
+  /// The same in this library's order of moves, with all states on the device.
   constexpr extent_t own_time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
   /// What the stack hides of moves, but for what stages hand over: so that a step takes no less than its computing, and than its moves.
   constexpr extent_t hidden() const {
@@ -69,7 +71,9 @@ struct plan_estimate {
   /// What the stack does not send of what this library's plan waits for.
   constexpr extent_t unsent() const { return smaller(overlap.unsent(rounds()), own_exposed() - handed()); }
   /// The parts of it in which something is computed, a pipeline's bubble included, and in which moves are under way.
-  constexpr extent_t computing() const { return is_walked() ? stack_computing : own_computing() + added(); }
+  constexpr extent_t computing() const {
+    return is_walked() ? stack_computing : own_computing() + added() - on_host.saved;
+  }
   constexpr extent_t own_computing() const {
     return simulated.ok() ? simulated.times.makespan - simulated.times.exposed
                           : evaluation.times.compute_busy + evaluation.waited;
@@ -88,10 +92,10 @@ struct plan_estimate {
   /// What no plan of these moves in this order is faster than. The estimate's bound is of stages that are all as full as the
   /// fullest, so it does not hold where they are replayed.
   constexpr extent_t least() const {
-    if (simulated.is_replayed()) return simulated.times.bound.most();
-    if (hidden() > 0)
-      return bound - unsent();  // what waits for each other in this library's order need not on the stack
-    return simulated.ok() ? larger(bound, simulated.times.bound.most()) : bound;
+    if (simulated.is_replayed()) return simulated.times.bound.most() + on_host.added();
+    if (hidden() > 0)  // what waits for each other in this library's order need not on the stack
+      return bound - unsent() + on_host.added();
+    return (simulated.ok() ? larger(bound, simulated.times.bound.most()) : bound) + on_host.added();
   }
 
  private:
@@ -248,7 +252,7 @@ constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan
     e.evaluation.code = cost_code::overflow;
     return e;
   }
-  const sharded_program p = partition(training_graph_of(d, plan), strategy_of(plan));
+  const sharded_program p = planned_program(d, plan);
   e.evaluation = evaluate_program(p, plan.pp, prices);
   if (!e.ok()) return e;
   const pipeline_form form(p.graph, plan.pp);
@@ -257,6 +261,8 @@ constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan
   e.model_operations = model_operations_of(d, plan);
   detail::note_memory_kinds(p, form, e);
   detail::note_received(p, form, prices, priced, e);
+  e.on_host = host_update_of(p, form, plan, priced, prices.device());
+  if (!e.on_host.cost.ok()) e.evaluation.code = e.on_host.cost.code;
   if (stack.walked) {
     e.on_stack = stack_memory_of(d, plan, stack);
     const stack_time computing = stack_time_of(d, plan, stack, prices.device());

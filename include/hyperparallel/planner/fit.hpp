@@ -83,11 +83,12 @@ constexpr extent_t needed_of(const plan_estimate& e, const memory_reserve& reser
   return reserve.measured_beside < 0 ? larger(needed, held_throughout(e) + reserve.library_bytes) : needed;
 }
 
-/// Of an estimate. A stack's plan fits where what its allocator reserves does, and is tight where what is in use at once does: PyTorch
+/// Of an estimate. States that the host has no room for fit nowhere. A stack's plan fits where what its allocator reserves does, and is tight where what is in use at once does: PyTorch
 /// gives free segments back where the device has no more.
 constexpr fit_verdict verdict_of(const plan_estimate& e, const memory_reserve& reserve, extent_t bytes) {
   if (reserve.measured_beside < 0 && held_throughout(e) > bytes - reserve.library_bytes)
     return fit_verdict::does_not_fit;
+  if (!e.on_host.fits()) return fit_verdict::does_not_fit;
   const fit_verdict v = verdict_of(e.memory(), reserve, bytes);
   if (v == fit_verdict::fits || !e.is_walked()) return v;
   return verdict_of(e.peak(), reserve, bytes) == fit_verdict::does_not_fit ? fit_verdict::does_not_fit

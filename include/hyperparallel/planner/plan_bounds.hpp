@@ -194,7 +194,8 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
   double most = kept + passing + (p.micro_batches > 1 ? stage.bytes(bytes_of(p.formats.sum), p.zero >= 2) : 0.0);
   if (p.pp == 1) most = detail::larger_of(most, gradients);
   const double sum = stage.bytes(p.formats.weight_bytes(), p.zero >= 3) +
-                     stage.bytes(state_bytes(p.formats, p.optimizer), p.zero >= 1) + most;
+                     stage.bytes(state_bytes(p.formats, p.optimizer) * (1 - p.host_states / 1000.0), p.zero >= 1) +
+                     most;
   return larger(extent_t{0}, detail::whole_part_of(sum * detail::bound_slack) - 4096);
 }
 

@@ -22,6 +22,7 @@ enum class decoder_plan_code : unsigned char {
   schedule_holds_stages_twice,  ///< the program of a rank has each of its stages once
   dim_does_not_divide,          ///< `extent` of `dim` by `pieces`, which `degree` asks for
   copies_of_nothing,            ///< `pieces` copies, where ZeRO shards nothing
+  muon_on_the_host,             ///< `extent` per mille of states whose matrices a host is not to orthogonalise
 };
 
 /// Why a plan cannot be: the degree, the dim and the sizes.
@@ -135,6 +136,7 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   demand.within("zero", p.zero, 0, 3);
   demand.within("copies", p.copies, 1, largest_plan_number);
   demand.within("lora", p.adapter_rank, 0, 65536);
+  demand.within("host_states", p.host_states, 0, 1000);
   demand.within("chunks", p.chunks, 1, largest_plan_number);
   demand.within("batch", p.batch, 1, largest_plan_number);
   demand.within("sequence", p.sequence, 1, d.positions > 0 ? d.positions : largest_plan_number);
@@ -154,6 +156,8 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
         {decoder_plan_code::fewer_layers_than_stages, "pp x chunks", "layers", d.layers, extent_t{p.pp} * p.chunks});
   detail::demand_schedule(demand, p);
   if (p.copies > 1 && p.zero == 0) demand.note({decoder_plan_code::copies_of_nothing, "copies", "", 0, p.copies});
+  if (p.host_states > 0 && p.optimizer == optimizer_kind::muon)
+    demand.note({decoder_plan_code::muon_on_the_host, "host_states", "", p.host_states, 0});
   demand.divides("copies", "data ranks, dp", p.dp, p.copies);
   demand.divides("micro_batches", "sequences of a step", p.batch, p.micro_batches);
   demand.divides(p.ep > 1 ? "dp x ep" : "dp", "sequences of a micro-batch", p.batch / p.micro_batches,

@@ -100,7 +100,7 @@ constexpr memory_by_part plan_memory(const sharded_program& p, const pipeline_fo
 
 /// Precondition: `estimate_plan` of these is ok.
 constexpr memory_by_part plan_memory(const decoder& d, const decoder_plan& plan, plan_prices& prices) {
-  const sharded_program p = partition(training_graph_of(d, plan), strategy_of(plan));
+  const sharded_program p = planned_program(d, plan);
   return plan_memory(p, pipeline_form(p.graph, plan.pp), priced_program(p, prices).moves());
 }
 

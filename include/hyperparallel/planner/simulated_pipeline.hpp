@@ -24,6 +24,7 @@
 // Units: picoseconds, bytes. O(different stages · (partition + lower_fastest) + the replay).
 
 #include <hyperparallel/pipeline/stage_split.hpp>
+#include <hyperparallel/planner/host_states.hpp>
 #include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/price/action_memory.hpp>
 #include <hyperparallel/price/lookahead.hpp>
@@ -110,6 +111,7 @@ struct stage_kind {
   sharded_program program{};  ///< until it is lowered
   stage_holding holding{};    ///< without the embedding
   extent_t alive = 0;         ///< that its program has at once
+  extent_t on_host = 0;       ///< of its states
   extent_t by_address = 0,
            least_by_address = 0;  ///< what its addresses take beyond: of this plan, and without lookahead
   stage_passes passes{}, embedding{};
@@ -135,7 +137,7 @@ class stage_simulator {
 
   constexpr simulated_pipeline run() {
     const stage_split split = split_stages(static_cast<int>(d.layers), shape.stages());
-    const sharded_program folded = partition(training_graph_of(d, plan), strategy_of(plan));
+    const sharded_program folded = planned_program(d, plan);
     const time_cost hand_over = hand_over_time(folded, prices.links());
     out.hand_over = hand_over.picoseconds;
     if (!split.ok() || !hand_over.ok()) return static_cast<simulated_pipeline&&>(out);
@@ -164,7 +166,9 @@ class stage_simulator {
   constexpr sharded_program program_of(const decoder& model) const {
     graph g = training_graph_of(model, plan, true);
     accumulate_by_part(g);
-    return partition(static_cast<graph&&>(g), strategy_of(plan));
+    sharded_program p = partition(static_cast<graph&&>(g), strategy_of(plan));
+    leave_on_device(p, plan.host_states);
+    return p;
   }
 
   constexpr stage_kind last_kind(const layer_kinds& has) const {
@@ -183,6 +187,7 @@ class stage_simulator {
     const program_moves moves = kinds_of_moves(k.program, prices.links());
     k.holding = holding_of(k.program, moves, own);
     k.alive = alive_maximum(k.program, moves);
+    k.on_host = host_states_of(k.program, plan.host_states)[0];
     return k;
   }
   /// Of the first stage, which has the embedding.
@@ -217,15 +222,16 @@ class stage_simulator {
       extent_t fullest = 0;
       for (int s = 0; s < shape.stages(); ++s)
         if (of_stage[s] == i) fullest = larger(fullest, held[rank_of(s)]);
-      const extent_t within = memory - fullest + k.alive;
+      const extent_t within = memory - fullest + k.alive + k.on_host;
       ++out.simulated;
+      take_back(k.program, plan.host_states);
       const clocked_plan c = lower_fastest(static_cast<sharded_program&&>(k.program), {.topology = prices.links()},
                                            prices.device(), larger(within, extent_t{1}));
       const passes_of_parts passes(c.ok() ? c.lowered : lowered_program{}, prices.device());
       if (!passes.ok()) return false;
       k.lookahead = c.lookahead;
-      k.by_address = c.bytes() - k.alive;
-      k.least_by_address = c.least_bytes - k.alive;
+      k.by_address = c.bytes() - k.on_host - k.alive;
+      k.least_by_address = c.least_bytes - k.on_host - k.alive;
       k.passes = passes.of(decoder_part::layers);
       if (!k.is_last) continue;
       k.embedding = passes.of(decoder_part::embedding);

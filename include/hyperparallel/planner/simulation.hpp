@@ -41,11 +41,14 @@ constexpr simulated_plan simulate_stages(const decoder& d, const decoder_plan& p
 
 }  // namespace detail
 
-/// The program that `simulate_plan` plays, lowered within `memory` bytes of a device. Precondition: `check_plan` says ok, and the
+/// The program that `simulate_plan` plays, lowered within `memory` bytes of a device, and of its states what lies on the host. Precondition: `check_plan` says ok, and the
 /// plan is countable and no pipeline.
 constexpr clocked_plan lower_plan(const decoder& d, const decoder_plan& plan, const plan_prices& prices,
                                   extent_t memory) {
-  return lower_fastest(detail::unrolled_program(d, plan), {.topology = prices.links()}, prices.device(), memory);
+  sharded_program p = detail::unrolled_program(d, plan);
+  const extent_t on_host = detail::host_states_of(p, plan.host_states)[0];
+  return lower_fastest(static_cast<sharded_program&&>(p), {.topology = prices.links()}, prices.device(),
+                       memory + on_host);
 }
 
 /// A device's memory where a stack says what a plan takes, so that its simulation is for time alone.
@@ -57,7 +60,14 @@ constexpr simulated_plan simulate_plan(const decoder& d, const decoder_plan& pla
   if (device_count_of(plan) / plan.pp > most_simulated_devices)
     return {.code = simulated_plan_code::has_too_many_devices};
   if (plan.pp > 1) return detail::simulate_stages(d, plan, prices, memory);
-  return simulate_unrolled(detail::unrolled_program(d, plan), prices.links(), prices.device(), memory);
+  sharded_program p = detail::unrolled_program(d, plan);
+  const extent_t on_host = detail::host_states_of(p, plan.host_states)[0];
+  simulated_plan s =
+      simulate_unrolled(static_cast<sharded_program&&>(p), prices.links(), prices.device(), memory + on_host);
+  if (!s.ok() && s.code != simulated_plan_code::exceeds_memory) return s;
+  s.bytes -= on_host;
+  s.least_bytes -= on_host;
+  return s;
 }
 
 }}  // namespace hyperparallel::v0_2

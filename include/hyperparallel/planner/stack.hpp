@@ -74,6 +74,7 @@ enum class stack_code : unsigned char {
   selects_results,
   freezes_parameters,
   updates_otherwise,
+  updates_on_the_host,
 };
 
 /// What of the plan or of the model the stack has no rule for.
@@ -94,7 +95,8 @@ constexpr const char* name_of(stack_code c) {
       "several devices: one alone",
       "selective recomputation outside of fsdp2, or of experts: recompute=none and recompute=full alone",
       "frozen parameters: lora=0 alone",
-      "optimizers other than AdamW: optimizer=adamw alone"};
+      "optimizers other than AdamW: optimizer=adamw alone",
+      "states on the host: host_states=0 alone"};
   return names[static_cast<int>(c)];
 }
 
@@ -148,6 +150,7 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (p.dp * p.ep * p.cp > 1 && p.zero < 2) return stack_code::replicates_parameters;
   if (p.adapter_rank > 0) return stack_code::freezes_parameters;
   if (p.optimizer != optimizer_kind::adamw) return stack_code::updates_otherwise;
+  if (p.host_states > 0) return stack_code::updates_on_the_host;
   if (p.recomputed && p.selective && (!rules.sharded || d.has_experts)) return stack_code::selects_results;
   return stack_code::ok;
 }

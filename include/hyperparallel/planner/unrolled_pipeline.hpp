@@ -79,13 +79,16 @@ constexpr unrolled_pipeline unroll_pipeline(const decoder& d, const decoder_plan
   u.steps = one.program.step.size;
   u.code = unrolled_pipeline_code::has_too_many_steps;
   if (u.steps > 2 * most_steps) return u;
-  const clocked_plan c =
-      lower_fastest(static_cast<sharded_program&&>(one.program), {.topology = prices.links()}, prices.device(), memory);
+  const growing_array<extent_t> on_host = detail::host_states_of(one.program, plan.host_states);
+  extent_t least = on_host[0];
+  for (const extent_t bytes : on_host) least = smaller(least, bytes);
+  const clocked_plan c = lower_fastest(static_cast<sharded_program&&>(one.program), {.topology = prices.links()},
+                                       prices.device(), memory + least);
   u.code = unrolled_pipeline_code::is_not_lowered;
   if (!c.ok()) return u;
   u.times = c.lowered.times;
   u.lookahead = c.lookahead;
-  for (int k = 0; k < plan.pp; ++k) u.bytes.push(c.lowered.addresses.high_water_of(k));
+  for (int k = 0; k < plan.pp; ++k) u.bytes.push(c.lowered.addresses.high_water_of(k) - on_host[k]);
   u.code = u.most_bytes() <= memory ? unrolled_pipeline_code::ok : unrolled_pipeline_code::exceeds_memory;
   return u;
 }

@@ -170,6 +170,8 @@ inline answer asked_of(const choice& c) {
   if (hp::matrix_peak(a.hardware.device, a.plan.formats.product) < 1)
     throw hp_tool::bad_input("--precision " + c.precision + ": the device of " + c.hardware + " states no rate of " +
                              to_text(a.plan.formats.product));
+  if (a.plan.host_states > 0 && tier_behind(a.hardware.device, hp::memory_kind::dram) < 0)
+    throw hp_tool::bad_input("host_states: the device of " + c.hardware + " states no DRAM behind its memory");
   a.status = hp::check_plan(a.config.model, a.plan, c.devices);
   if (a.status.code == hp::decoder_plan_code::number_is_out_of_range) throw hp_tool::bad_input(cause_text(a.status));
   if (!c.measured.empty()) {

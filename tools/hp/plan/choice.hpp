@@ -133,8 +133,8 @@ inline constexpr int most_adapter_rank = 65536;
 
 /// What --fix of hp plan may name.
 inline constexpr std::string_view plan_fixes[] = {
-    "tp",        "pp",   "dp",      "cp", "ep",       "zero",   "copies",        "micro_batches",
-    "recompute", "lora", "lora_on", "sp", "schedule", "chunks", "experts_along", "optimizer"};
+    "tp",   "pp",      "dp", "cp",       "ep",     "zero",          "copies",    "micro_batches", "recompute",
+    "lora", "lora_on", "sp", "schedule", "chunks", "experts_along", "optimizer", "host_states"};
 
 /// Reads --fix: each name once, of those in `known`. dp is what is left of the devices where it is not named.
 class fix_reader {
@@ -179,6 +179,7 @@ class fix_reader {
     if (name == "chunks") return read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.chunks);
     if (name == "copies") return read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.copies);
     if (name == "lora") return read_number(one, value, 1, most_adapter_rank, plan.adapter_rank);
+    if (name == "host_states") return read_number(one, value, 0, 1000, plan.host_states);
     if (name == "lora_on") {
       bool is_all = true;
       read_word(one, value, "qkv", "all", is_all);

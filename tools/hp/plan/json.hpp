@@ -24,6 +24,7 @@ inline json json_of(const hp::decoder_plan& p) {
   out["adapter_rank"] = p.adapter_rank;
   out["adapted"] = p.adapter_rank == 0 ? json() : json(p.adapted == hp::adapted_products::all ? "all" : "qkv");
   out["optimizer"] = name_of(p.optimizer);
+  out["host_states"] = p.host_states;
   out["sequence_parallel"] = p.sequence_parallel;
   out["experts_along"] = p.experts_along_tp || p.experts_along_cp ? json(experts_along_text(p)) : json();
   out["schedule"] = hp::schedule_of(p).name;
@@ -59,6 +60,10 @@ inline json memory_json(const answer& a) {
               {"device_bytes", a.hardware.device.tier[0].bytes},
               {"left_bytes", a.hardware.device.tier[0].bytes - needed}};
   if (a.measured) out["measured_beside_bytes"] = a.beside_bytes(e);
+  if (e.plan.host_states > 0)
+    out["host"] = {{"bytes", e.on_host.bytes},
+                   {"states_bytes", e.on_host.states},
+                   {"room_bytes", hp_tool::bytes_or_null(e.on_host.room)}};
   if (!e.is_walked()) return out;
   out["stack"] = a.stack.name;
   out["peak_is"] = name_of(e.on_stack.moment);
@@ -160,6 +165,12 @@ inline json step_json(const answer& a) {
               {"model_operations", e.model_operations},
               {"model_use_share", hp::model_use(e, a.hardware.device)},
               {"levels", std::move(levels)}};
+  if (e.plan.host_states > 0)
+    out["host"] = {{"down_bytes", e.on_host.down},
+                   {"up_bytes", e.on_host.up},
+                   {"copying_seconds", seconds_or_null(e.on_host.copying)},
+                   {"updating_seconds", seconds_or_null(e.on_host.updating)},
+                   {"saved_seconds", seconds_or_null(e.on_host.saved)}};
   if (a.stack.walked) out["stack"] = stack_json(a.on_stack(e), a.stack.name);
   if (a.words)
     out["words"] = {

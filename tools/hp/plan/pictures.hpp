@@ -24,7 +24,7 @@ class program_pictures {
   explicit program_pictures(const answer& asked)
       : a(asked),
         prices(a.prices()),
-        p(hp::partition(hp::training_graph_of(a.config.model, a.plan), hp::strategy_of(a.plan))),
+        p(hp::planned_program(a.config.model, a.plan)),
         priced(p, prices),
         moves(priced.moves()) {}
 

@@ -20,12 +20,13 @@ class step_pictures {
   explicit step_pictures(const answer& asked) : a(asked), prices(a.prices()) {
     if (by_clock()) {
       hp::clocked_plan c = hp::lower_plan(a.config.model, a.plan, prices, a.most_simulated());
+      hp::detail::leave_on_device(c.lowered.program, a.plan.host_states);
       line = hp::timeline_of(c.lowered, prices.device());
       p = std::move(c.lowered.program);
       moves = std::move(c.lowered.pulls.moves);
       return;
     }
-    p = hp::partition(hp::training_graph_of(a.config.model, a.plan), hp::strategy_of(a.plan));
+    p = hp::planned_program(a.config.model, a.plan);
     const hp::priced_program priced(p, prices);
     line = hp::timeline_of(p, hp::pipeline_form(p.graph, a.plan.pp), priced, prices.links());
     moves = priced.moves();

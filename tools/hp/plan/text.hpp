@@ -46,8 +46,11 @@ inline std::string head_text(const answer& a) {
          not_counted_text(a.config, a.memory, a.hardware.device.tier[0].bytes) + measured_text(a.measured);
 }
 
-/// "does not fit: a device needs 70.0 GiB of 64.0 GiB, 6.0 GiB are missing".
+/// "does not fit: a device needs 70.0 GiB of 64.0 GiB, 6.0 GiB are missing", or the same of its host's memory.
 inline std::string shortfall_text(const answer& a) {
+  if (const hp::host_update& h = a.estimate.on_host; !h.fits())
+    return fmt::format("does not fit: a device needs {} of {} of its host's memory, {} are missing",
+                       bytes_text(h.bytes), bytes_text(h.room), bytes_text(h.bytes - h.room));
   const hp::extent_t has = a.hardware.device.tier[0].bytes, needed = a.needed(a.estimate);
   return fmt::format("does not fit: a device needs {} of {}, {} are missing", bytes_text(needed), bytes_text(has),
                      bytes_text(needed - has));
@@ -79,6 +82,21 @@ inline std::string stack_text(const answer& a) {
                      bytes_text(m.steady), bytes_text(m.reserved));
 }
 
+/// What a device has of its host's memory; nothing where no states lie there.
+inline std::string host_text(const answer& a) {
+  const hp::plan_estimate& e = a.estimate;
+  if (e.plan.host_states == 0) return "";
+  const hp::memory_tier& t = a.hardware.device.tier[tier_behind(a.hardware.device, hp::memory_kind::dram)];
+  return fmt::format(
+      "host memory: a device needs {}{}, {} of them states\n"
+      "assumed: gradients go down and parameters come back, {} and {}, beside nothing and at {:.1f} GB/s of the link "
+      "to "
+      "the host; its memory serves the update at the same rate\n",
+      bytes_text(e.on_host.bytes), t.bytes == hp::capacity_not_stated ? "" : " of " + bytes_text(t.bytes),
+      bytes_text(e.on_host.states), bytes_text(e.on_host.down), bytes_text(e.on_host.up),
+      static_cast<double>(t.bandwidth) / 1e9 * static_cast<double>(t.reached.parts_per_million) / 1e6);
+}
+
 inline std::string memory_text(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
   const hp::extent_t needed = a.needed(e);
@@ -96,7 +114,7 @@ inline std::string memory_text(const answer& a) {
     t.row({"beside these, by the measured run", (beside < 0 ? "-" : "") + bytes_text(beside < 0 ? -beside : beside),
            (beside < 0 ? "-" : "") + hp::report::share_text(beside < 0 ? -beside : beside, needed)});
   row("all", needed);
-  return t.text() + stack_text(a);
+  return t.text() + stack_text(a) + host_text(a);
 }
 
 /// The convention beside the account, to the byte; nothing where none is asked for.
@@ -204,6 +222,8 @@ inline std::string step_text(const answer& a) {
   row("exposed of them", e.exposed());
   if (e.hidden() > 0) row("hidden by megatron", e.hidden());
   if (e.unsent() > 0) row("not sent by megatron", e.unsent());
+  if (e.plan.host_states > 0) row("copies to and from the host", e.on_host.copying);
+  if (e.plan.host_states > 0) row("update on the host", e.on_host.updating);
   row("least by its shares", e.least());
   row("lower bound", least_by_data_sheet(a, e));
   row("all", time);

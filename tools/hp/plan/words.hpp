@@ -34,6 +34,7 @@ inline std::string fixes_of(const hp::decoder_plan& p) {
   if (p.adapter_rank > 0) out += "lora=" + std::to_string(p.adapter_rank) + ",";
   if (p.adapter_rank > 0 && p.adapted == hp::adapted_products::attention_inputs) out += "lora_on=qkv,";
   if (p.optimizer != hp::optimizer_kind::adamw) out += "optimizer=" + std::string(name_of(p.optimizer)) + ",";
+  if (p.host_states > 0) out += "host_states=" + std::to_string(p.host_states) + ",";
   if (!p.sequence_parallel) out += "sp=off,";
   if (p.experts_along_tp || p.experts_along_cp) out += "experts_along=" + experts_along_text(p) + ",";
   if (!hp::is_1f1b(p)) out += "schedule=" + std::string(hp::schedule_of(p).name) + ",";
@@ -74,6 +75,9 @@ inline std::string cause_text(const hp::decoder_plan_status& s) {
              "; these do: " + divisors_text(s.extent, s.pieces);
     case hp::decoder_plan_code::copies_of_nothing:
       return "copies=" + pieces + " are of what ZeRO shards; zero=0 shards nothing";
+    case hp::decoder_plan_code::muon_on_the_host:
+      return "host_states=" + extent +
+             ": matrices are not orthogonalised on a host; optimizer=adamw and sgd are updated there";
     case hp::decoder_plan_code::ok:
       break;
   }

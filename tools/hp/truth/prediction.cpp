@@ -23,7 +23,7 @@ double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picosec
 
 /// What a device holds when the last forward has ended: homes, and what is kept for backward.
 double after_forward(const hp::decoder& d, const hp::decoder_plan& p) {
-  const hp::sharded_program program = hp::partition(hp::training_graph_of(d, p), hp::strategy_of(p));
+  const hp::sharded_program program = hp::planned_program(d, p);
   hp::extent_t bytes = 0;
   hp::visit_kept_memory(program, hp::pipeline_form(program.graph, p.pp),
                         [&](int, int, hp::extent_t held) { bytes += held; });
