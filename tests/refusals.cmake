@@ -250,8 +250,8 @@ if(TARGET hp)
                             plan "${llama}" --devices 16 --hardware ascend_910c_die)
   hyperparallel_add_refusal(hp plan.unknown_convention 2 "--convention: calculon not in {megatron_2022}" plan "${llama}" --devices 4
                             --convention calculon)
-  hyperparallel_add_refusal(hp plan.unknown_stack 2 "--stack: 'deepspeed' is not known; known: library, megatron, fsdp2, fsdp2_compiled, transformers" plan
-                            "${llama}" --devices 4 --stack deepspeed)
+  hyperparallel_add_refusal(hp plan.unknown_stack 2 "--stack: 'fairscale' is not known; known: library, megatron, deepspeed, fsdp2, fsdp2_compiled, transformers" plan
+                            "${llama}" --devices 4 --stack fairscale)
   hyperparallel_add_refusal(hp plan.unknown_precision 2 "--precision: 'fp6' is not known; known: f32, bf16, fp8, mxfp8, nvfp4, bf16_states16, bf16_states8, fp8_states16, fp8_states8" plan "${llama}"
                             --devices 4 --precision fp6)
   hyperparallel_add_refusal(hp plan.precision_without_rate 2 "--precision fp8: the device of a100 states no rate of fp8" plan "${llama}"

@@ -61,32 +61,33 @@ struct known_file {
   names unheeded;  ///< what each ends with
 };
 const known_file known_files[] = {
-    {"trainer/ds_z1.json", 8, 4096, "dp=8 zero=1 64x4096 in 2 bf16 on library", {}},
+    {"trainer/ds_z1.json", 8, 4096, "dp=8 zero=1 64x4096 in 2 bf16 on deepspeed", {}},
     {"trainer/ds_z2.json",
      16,
      2048,
-     "dp=16 zero=2 256x2048 in 8 bf16 on megatron",
+     "dp=16 zero=2 256x2048 in 8 bf16 on deepspeed",
      {"zero_optimization.allgather_bucket_size 5e8 (line 7)", "zero_optimization.reduce_bucket_size 5e8 (line 8)"}},
     {"trainer/ds_z3.json",
      8,
      4096,
-     "dp=8 zero=3 64x4096 in 1 f32 on megatron",
+     "dp=8 zero=3 64x4096 in 1 f32 on deepspeed",
      {"zero_optimization.stage3_max_live_parameters 1e9 (line 15)",
       "zero_optimization.stage3_max_reuse_distance 1e9 (line 16)", "zero_optimization.sub_group_size 1e9 (line 17)"}},
     {"trainer/ds_z3_offload.json",
      8,
      8192,
-     "dp=8 zero=3 128x8192 in 16 bf16 on library",
-     {"zero_optimization.offload_param.device nvme (line 9): parameters are taken to be on the device"}},
+     "dp=8 zero=3 128x8192 in 16 bf16 on deepspeed",
+     {"zero_optimization.offload_param.device nvme (line 9): parameters are taken to be on the device",
+      "zero_optimization.overlap_comm false (line 7): moves are taken to be hidden"}},
     {"trainer/ds_mics.json",
      32,
      4096,
-     "dp=32 zero=3 copies=4 64x4096 in 1 bf16 on megatron",
+     "dp=32 zero=3 copies=4 64x4096 in 1 bf16 on deepspeed",
      {"zero_optimization.zero_hpz_partition_size 8 (line 4)"}},
     {"trainer/run_clm_z3.sh",
      16,
      0,
-     "dp=16 zero=3 256x4096 in 8 recompute bf16 on megatron",
+     "dp=16 zero=3 256x4096 in 8 recompute bf16 on deepspeed",
      {"trainer/ds_z3.json, line 15)", "trainer/ds_z3.json, line 16)", "trainer/ds_z3.json, line 17)",
       "--use_liger_kernel True (line 14)"}},
     {"trainer/run_clm_fsdp.sh",
@@ -98,7 +99,7 @@ const known_file known_files[] = {
     {"llamafactory/llama3_full_z3.yaml",
      8,
      0,
-     "dp=8 zero=3 16x4096 in 2 recompute bf16 on megatron",
+     "dp=8 zero=3 16x4096 in 2 recompute bf16 on deepspeed",
      {"trainer/ds_z3.json, line 15)", "trainer/ds_z3.json, line 16)", "trainer/ds_z3.json, line 17)"}},
     {"llamafactory/llama3_lora.yaml", 1, 0, "dp=1 zero=0 8x2048 in 8 recompute lora=16 bf16 on transformers", {}},
     {"llamafactory/llama3_defaults.yaml", 1, 0, "dp=1 zero=0 8x2048 in 1 recompute lora=8 f32 on library", {}},
@@ -110,7 +111,7 @@ const known_file known_files[] = {
     {"llamafactory/llama3_full_z2_inline.yaml",
      8,
      0,
-     "dp=8 zero=2 64x8192 in 4 bf16 on megatron",
+     "dp=8 zero=2 64x8192 in 4 bf16 on deepspeed",
      {"enable_liger_kernel true (line 9)"}},
     {"llamafactory/llama3_freeze.yaml",
      1,
@@ -186,8 +187,8 @@ TEST(trainer_launch, precision_is_that_of_who_says_it) {
   EXPECT_EQ(of("bf16: true\noptim: adafactor"), "f32 on transformers_amp");
   EXPECT_EQ(of("torch_dtype: bfloat16\noptim: adamw_bnb_8bit"), "bf16_states8 on library");
   EXPECT_EQ(of("torch_dtype: bfloat16\noptim: sgd"), "bf16 on library");
-  EXPECT_EQ(of("bf16: true\ndeepspeed: {zero_optimization: {stage: 1}}", 8), "bf16 on library");
-  EXPECT_EQ(of("deepspeed: {zero_optimization: {stage: 3}, fp16: {enabled: true}}", 8), "bf16 on megatron");
+  EXPECT_EQ(of("bf16: true\ndeepspeed: {zero_optimization: {stage: 1}}", 8), "bf16 on deepspeed");
+  EXPECT_EQ(of("deepspeed: {zero_optimization: {stage: 3}, fp16: {enabled: true}}", 8), "bf16 on deepspeed");
   EXPECT_EQ(of("bf16: true\nfsdp: shard_grad_op", 8), "bf16 on fsdp2");
   EXPECT_EQ(of("torch_dtype: bfloat16\nfsdp: full_shard", 8), "bf16_states16 on library");
 }

@@ -55,6 +55,45 @@ TEST(PlanEstimate, OneDeviceHoldsTheModel) {
   EXPECT_EQ(e.evaluation, hp::evaluate_plan(hp::training_graph_of(d, plans[0]), hp::strategy_of(plans[0]), 1, prices));
 }
 
+/// LLaMA 7B by the paper 2302.13971: 6 738 415 616 parameters.
+constexpr hp::decoder llama_7b() {
+  hp::decoder d = hp::test::llama3_8b;
+  d.vocabulary = 32000;
+  d.attention.key_heads = 32;
+  d.feed_forward.width = 11008;
+  return d;
+}
+static_assert(hp::parameters_of(llama_7b()).total() == 6'738'415'616);
+
+// A published run on 8 V100 of 31.75 GiB under ZeRO 2 had 28.28 GiB in use when AdamW asked for its second result, 3.14 GiB, and got none. (LLaMA-Factory
+// 1221.)
+TEST(PlanEstimate, DeepSpeedTakesWhatWasReported) {
+  hp::plan_prices prices(hp::a100::device, hp::a100::topology);
+  const hp::decoder_plan p{
+      .dp = 8, .zero = 2, .formats = hp::find_formats("bf16")->formats, .batch = 8, .sequence = 512};
+  const hp::plan_estimate e = hp::estimate_plan(llama_7b(), p, prices, *hp::find_stack("deepspeed"));
+  const double gib = 1 << 30, result = 4.0 * 6'738'415'616 / 8 / gib;
+  EXPECT_NEAR(result, 3.14, 0.005);
+  EXPECT_NEAR(static_cast<double>(e.updating) / gib - result, 28.28, 0.1);
+  EXPECT_EQ(e.memory(), e.updating);
+  EXPECT_EQ(e.counted_memory(), e.updating);
+  const hp::plan_estimate own = hp::estimate_plan(llama_7b(), p, prices, *hp::find_stack("megatron"));
+  EXPECT_LT(own.memory(), e.memory());
+  EXPECT_EQ(own.memory(), e.evaluation.memory);
+}
+
+// Stage 3 updates 10^9 parameters at once, the gradients of the others wait; other optimizers have no such results.
+TEST(PlanEstimate, DeepSpeedUpdatesInGroups) {
+  hp::plan_prices prices(hp::a100::device, hp::a100::topology);
+  hp::decoder_plan p{.dp = 2, .zero = 3, .formats = hp::find_formats("bf16")->formats, .batch = 2, .sequence = 512};
+  const hp::extent_t mine = 6'738'415'616 / 2, group = hp::zero3_update_group;
+  const hp::stack_rules& deepspeed = *hp::find_stack("deepspeed");
+  EXPECT_NEAR(static_cast<double>(hp::estimate_plan(llama_7b(), p, prices, deepspeed).updating),
+              static_cast<double>((2 + 12) * mine + 12 * group + 2 * (mine - group)), 1e7);
+  p.optimizer = hp::optimizer_kind::sgd;
+  EXPECT_EQ(hp::estimate_plan(llama_7b(), p, prices, deepspeed).updating, 0);
+}
+
 // Without a pipeline the bytes of levels are those of the program's account.
 TEST(PlanEstimate, LevelsReceiveWhatTheAccountSays) {
   hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);

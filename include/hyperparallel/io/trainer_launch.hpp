@@ -172,7 +172,11 @@ class trainer_reader : private trainer_book {
         o != nullptr && value_of(o) != "none")
       out_.unheeded.push_back(told(*o) + ": parameters are taken to be on the device");
     const option overlap = find_deepspeed("zero_optimization.overlap_comm");
-    out_.stack = is_on(overlap, p.zero == 3) ? "megatron" : "library";
+    if (overlap != nullptr && !is_on(overlap))
+      out_.unheeded.push_back(told(*overlap) + ": moves are taken to be hidden");
+    else if (!is_on(overlap, p.zero == 3))
+      out_.notes.push_back("overlap_comm is left off: moves are taken to be hidden");
+    out_.stack = "deepspeed";
   }
   /// A share of the states in the host's memory, which stage 3 alone may have in part.
   void read_host_states() {

@@ -28,6 +28,7 @@ struct plan_estimate {
   plan_evaluation evaluation{};
   extent_t held[memory_class_count] = {};   ///< of `evaluation.memory`
   extent_t passing = 0;                     ///< the rest of it
+  extent_t updating = 0;                    ///< bytes of a device while a stack with `update_bytes` updates
   extent_t bound = 0;                       ///< neither computing nor links are busy for less in a step
   extent_t received[max_link_levels] = {};  ///< in a step by the busiest device of each level; over its busiest link
   double model_operations = 0;              ///< of a step on all devices
@@ -43,11 +44,14 @@ struct plan_estimate {
   /// which addresses stay.
   constexpr extent_t memory() const {
     if (is_walked()) return on_stack.reserved;
-    if (simulated.is_replayed()) return simulated.bytes;
-    return simulated.code == simulated_plan_code::exceeds_memory ? simulated.least_bytes : evaluation.memory;
+    if (simulated.is_replayed()) return larger(simulated.bytes, updating);
+    return simulated.code == simulated_plan_code::exceeds_memory ? larger(simulated.least_bytes, updating)
+                                                                 : counted_memory();
   }
   /// The same before anything is simulated.
-  constexpr extent_t counted_memory() const { return is_walked() ? on_stack.reserved : evaluation.memory; }
+  constexpr extent_t counted_memory() const {
+    return is_walked() ? on_stack.reserved : larger(evaluation.memory, updating);
+  }
   /// Bytes in use at once at most.
   constexpr extent_t peak() const { return is_walked() ? on_stack.peak : memory(); }
   /// What memory() is above the kinds where no stack is walked; below 0 where they are not all there at once.
@@ -224,6 +228,17 @@ constexpr void note_memory_kinds(const sharded_program& p, const pipeline_form& 
   });
 }
 
+/// What a device has while AdamW updates: gradients are freed but for those that wait for their turn.
+constexpr extent_t updating_bytes(const plan_estimate& e, const stack_rules& stack) {
+  const decoder_plan& p = e.plan;
+  if (stack.update_bytes == 0 || p.optimizer != optimizer_kind::adamw) return 0;
+  const extent_t states = e.held[static_cast<int>(memory_class::states)];
+  const extent_t updated = states / state_bytes(p.formats, p.optimizer);
+  const extent_t at_once = p.zero == 3 ? smaller(updated, zero3_update_group) : updated;
+  return e.held[static_cast<int>(memory_class::parameters)] + states + at_once * stack.update_bytes +
+         (updated - at_once) * p.formats.gradient_bytes();
+}
+
 /// What moves of a stage's share of the layers carry, and what stages hand over.
 constexpr void note_received(const sharded_program& p, const pipeline_form& form, plan_prices& prices,
                              const priced_program& priced, plan_estimate& e) {
@@ -260,6 +275,7 @@ constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan
   e.bound = busy_of(p, form, priced).bound();
   e.model_operations = model_operations_of(d, plan);
   detail::note_memory_kinds(p, form, e);
+  e.updating = detail::updating_bytes(e, stack);
   detail::note_received(p, form, prices, priced, e);
   e.on_host = host_update_of(p, form, plan, priced, prices.device());
   if (!e.on_host.cost.ok()) e.evaluation.code = e.on_host.cost.code;

@@ -15,7 +15,9 @@
 // operators; `transformers_amp` is the same model in f32 under autocast to bf16, where weights and what products read are copied.
 // Sources: torch/distributed/fsdp/_fully_shard, torch/csrc/autograd and aten's autocast of PyTorch 2.11; torchtitan's parallelize functions;
 // modeling_llama.py and loss_utils.py of transformers 5. `megatron` is this library's plan and account with the moves hidden that Megatron-LM hides
-// (stack_overlap.hpp).
+// (stack_overlap.hpp); `deepspeed` has them hidden, too, and updates as ZeRO does with PyTorch's AdamW: gradients are copied to f32, which frees
+// them, and the update has two results of that size; stage 3 updates 10^9 parameters of a rank at once. Source: step() in
+// deepspeed/runtime/zero, sub_group_size.
 //
 // Laws: every plan of a decoder is either ok or has one code; the parameters of all groups are those that decoder_parameters.hpp
 // counts, divided by tp and experts by ep. O(layers).
@@ -33,6 +35,7 @@ struct stack_rules {
   bool composed = false;    ///< norms are made of elementwise operators
   bool overlapped = false;  ///< of moves that the library's order waits for, what Megatron-LM hides is hidden
   bool autocast = false;    ///< parameters and residual stream are f32, products read bf16 copies
+  int update_bytes = 0;     ///< that AdamW takes beside its states for each parameter that is updated at once
   double pace =
       1;  ///< of its kernels and its host, over what was measured: as a run of one's own says (measured_run.hpp)
 };
@@ -41,6 +44,7 @@ struct stack_rules {
 inline constexpr stack_rules known_stacks[] = {
     {.name = "library", .walked = false},
     {.name = "megatron", .walked = false, .overlapped = true},
+    {.name = "deepspeed", .walked = false, .overlapped = true, .update_bytes = 12},
     {.name = "fsdp2"},
     {.name = "fsdp2_compiled", .compiled = true},
     {.name = "transformers", .sharded = false, .composed = true},
@@ -52,6 +56,9 @@ constexpr const stack_rules* find_stack(const char* name) {
     if (same_text(s.name, name)) return &s;
   return nullptr;
 }
+
+/// Parameters of a rank that DeepSpeed's stage 3 updates at once, where no sub_group_size says otherwise.
+inline constexpr extent_t zero3_update_group = 1'000'000'000;
 
 /// A walk takes time that rises with the square of the layers.
 inline constexpr extent_t most_walked_layers = 512;
