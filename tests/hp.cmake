@@ -233,6 +233,8 @@ hyperparallel_add_hp_json(plan.stack_searched 0 FIGURES "plans.0.verdict=\"fits\
                           memory.reserved_bytes COMMAND ${plan_fsdp2} --devices 8 --batch 16)
 hyperparallel_add_hp_json(plan.selective 0 FIGURES "verdict=\"fits\"" plan.recomputed=true plan.selective=true
                           COMMAND plan "${configs}/llama3_8b.json" --hardware h100 --devices 8 --fix zero=3,recompute=selective --batch 8 --sequence 8192)
+hyperparallel_add_hp_json(plan.modules 0 FIGURES "verdict=\"fits\"" plan.recomputed=false "plan.modules=\"layernorm+mlp\""
+                          COMMAND plan "${configs}/llama3_8b.json" --hardware h100 --devices 8 --fix zero=3,recompute=mlp+layernorm --batch 8 --sequence 8192)
 hyperparallel_add_hp_json(plan.selective_stack 0 FIGURES "verdict=\"tight\"" memory.peak_bytes memory.reserved_bytes
                           COMMAND ${plan_fsdp2} --devices 8 --fix zero=3,recompute=selective --batch 16 --sequence 8192)
 hyperparallel_add_hp_json(plan.adapters 0 FIGURES plan.adapter_rank=16 "plan.adapted=\"qkv\"" "verdict=\"fits\""

@@ -184,12 +184,21 @@ class megatron_reader : private launch_book {
     if (!granularity.empty() && !p.recomputed && !selective)
       refuse(*find("recompute-granularity"), "known: full, selective");
     if (p.recomputed) read_recomputed_layers();
-    if (selective) {
-      if (const option o = find("recompute-modules");
-          o != nullptr && o->values != std::vector<std::string>{"core_attn"})
-        out_.unheeded.push_back(told(*o) + ": what is selected beside attention's scores is counted as kept");
-    }
+    if (selective) read_recomputed_modules();
     read_formats();
+  }
+  /// Layers, or shared experts, that the model does not have are in no way of Megatron's.
+  void read_recomputed_modules() {
+    const option o = find("recompute-modules");
+    if (o == nullptr) return;
+    for (const std::string& name : o->values) {
+      if (name == "core_attn") continue;
+      const unsigned bit = module_bit(name.c_str());
+      if (bit == 0) refuse(*o, "known: core_attn, layernorm, moe_act, mla_up_proj, mlp, moe, shared_experts");
+      bool stands = name == "moe_act" || name == "mla_up_proj";
+      visit_modules(bit, [&](const recomputed_module& m) { stands = stands || stands_in(m, d); });
+      if (stands) out_.plan.modules |= bit;
+    }
   }
   void read_formats() {
     plan_formats& f = out_.plan.formats;

@@ -37,6 +37,12 @@ inline void say_memory(const decoder_plan& p, launch_text& w) {
     w.lines.push_back(std::string("--data-parallel-sharding-strategy ") + sharded[p.zero]);
   }
   if (p.recomputed && p.selective) w.unsaid.push_back("recompute=selective");
+  if (p.modules != 0) {
+    std::string names;
+    visit_modules(p.modules, [&](const recomputed_module& m) { names += std::string(" ") + m.name; });
+    w.lines.push_back("--recompute-granularity selective");
+    w.lines.push_back("--recompute-modules" + names);
+  }
   if (p.recomputed && !p.selective) {
     w.lines.push_back("--recompute-granularity full");
     w.lines.push_back("--recompute-method uniform");

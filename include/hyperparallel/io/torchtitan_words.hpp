@@ -121,6 +121,7 @@ class torchtitan_writer {
     out_.lines.push_back("[activation_checkpoint]");
     text("mode", !p.recomputed ? "none" : p.selective ? "selective" : "full");
     if (p.recomputed && p.selective) text("selective_ac_option", "op");
+    visit_modules(p.modules, [&](const recomputed_module& m) { unsaid(std::string("recompute=") + m.name); });
   }
 
   void say_precision() {

@@ -37,6 +37,7 @@ inline launch_text say_arguments(const decoder_plan& p, const char* eight_bits) 
     if (p.*d.of > 1 && d.of != &decoder_plan::dp) w.unsaid.push_back(d.name + ("=" + std::to_string(p.*d.of)));
   if (p.copies > 1) w.unsaid.push_back("copies=" + std::to_string(p.copies));
   if (p.recomputed && p.selective) w.unsaid.push_back("recompute=selective");
+  visit_modules(p.modules, [&](const recomputed_module& m) { w.unsaid.push_back(std::string("recompute=") + m.name); });
   if (p.pp > 1 && !is_1f1b(p)) w.unsaid.push_back(std::string("schedule=") + schedule_of(p).name);
   if (p.formats.product != number_format::bfloat16 || p.formats.moment == data_type::bf16 ||
       p.formats.sum == data_type::bf16)

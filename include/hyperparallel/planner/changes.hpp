@@ -50,6 +50,7 @@ constexpr void visit_plan_changes(const decoder_plan& from, const Visit& visit) 
       for (const bool recomputed : {false, true})
         for (const bool sequence_parallel : {false, true}) {
           p.recomputed = recomputed;
+          p.modules = recomputed ? 0 : from.modules;
           p.sequence_parallel = sequence_parallel;
           if (p != from) visit(static_cast<const decoder_plan&>(p));
         }

@@ -23,6 +23,7 @@
 #include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/planner/adapted_products.hpp>
 #include <hyperparallel/planner/plan_formats.hpp>
+#include <hyperparallel/planner/recomputed_modules.hpp>
 #include <hyperparallel/planner/selective_recomputation.hpp>
 #include <hyperparallel/search/strategy_candidates.hpp>
 #include <hyperparallel/step/training_step.hpp>
@@ -38,6 +39,7 @@ struct decoder_plan {
   int micro_batches = 1;
   bool recomputed = false;  ///< layers are computed again in backward
   bool selective = false;   ///< where they are, but for costly results (selective_recomputation.hpp)
+  unsigned modules = 0;     ///< of layers that are not: bits of what of them is (recomputed_modules.hpp)
   bool sequence_parallel = true;
   bool experts_along_tp = false, experts_along_cp = false;  ///< routed experts are dealt to these ranks, too
   int schedule = schedule_place<one_forward_one_backward>;  ///< of the pipeline: its place in `schedule_table`
@@ -55,7 +57,7 @@ struct decoder_plan {
 /// The degrees of a plan by name, in the order of tables and JSON.
 struct plan_degree {
   const char* name;
-  int decoder_plan::* of;
+  int decoder_plan::*of;
 };
 inline constexpr plan_degree plan_degrees[] = {{"tp", &decoder_plan::tp},
                                                {"pp", &decoder_plan::pp},
@@ -234,6 +236,7 @@ constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool 
   const int batch = m.dim("batch", p.batch / p.micro_batches), sequence = m.dim("seq", p.sequence);
   const int tokens = m.index_input("tokens", {batch, sequence});
   d(m, tokens, m.index_input("labels", {batch, sequence}));
+  visit_module_patterns(p.modules, m.graph, [&](const char* pattern) { settings.recomputed.push(pattern); });
   if (p.adapter_rank > 0) adapt(m.graph, adapted_of(d, p.adapted), p.adapter_rank);
   if (p.formats.product_bits() > 0) detail::narrow_products(m.graph, p.formats.product_bits());
   graph g = training_graph(static_cast<graph&&>(m.graph), optimizer_of(p), settings);

@@ -123,7 +123,7 @@ constexpr void visit_options(const decoder_plan& from, const Visit& visit) {
       for (extent_t m = from.micro_batches; m <= from.batch; m *= 2) {
         decoder_plan p = from;
         p.zero = zero;
-        if (again) p.recomputed = true, p.selective = false;
+        if (again) p.recomputed = true, p.selective = false, p.modules = 0;
         if (again && p.recomputed == from.recomputed && p.selective == from.selective) continue;  // it is whole
         p.micro_batches = static_cast<int>(m);
         visit(p, (zero != from.zero ? 1 : 0) + (again ? 1 : 0) + (p.micro_batches != from.micro_batches ? 1 : 0));

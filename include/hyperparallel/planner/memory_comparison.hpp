@@ -68,7 +68,7 @@ constexpr memory_comparison compare_with_megatron_2022(const decoder& d, const d
     c.code = convention_code::degree_is_unknown;
     c.degree = "states on the host";
   }
-  if (c.ok() && plan.recomputed && plan.selective) {
+  if (c.ok() && ((plan.recomputed && plan.selective) || plan.modules != 0)) {
     c.code = convention_code::degree_is_unknown;
     c.degree = "recomputation of selected products";
   }

@@ -182,7 +182,7 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
   const double within =
       sparse * (routed + 2 * tokens * cut(d.experts.shared_width)) + other * 2 * tokens * cut(d.feed_forward.width);
   const double kept = 2 * detail::stage_layers_share(d, p) * static_cast<double>(smaller(p.pp, p.micro_batches)) *
-                      (entering + (p.recomputed ? 0.0 : within));
+                      (entering + (p.recomputed || p.modules != 0 ? 0.0 : within));
   double passing = 0;  // in backward of the last layer
   if (d.is_sparse(d.layers - 1)) {
     const double table = p.formats.weight_bytes() * row * static_cast<double>(d.experts.experts) * expert_width /

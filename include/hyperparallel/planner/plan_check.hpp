@@ -14,15 +14,17 @@ namespace hyperparallel { inline namespace v0_2 {
 
 enum class decoder_plan_code : unsigned char {
   ok,
-  number_is_out_of_range,       ///< `extent` of `degree`; `pieces` is the most it may be
-  degrees_are_not_the_devices,  ///< their product is `extent`, there are `pieces` devices
-  model_has_no_experts,         ///< for `degree` ep
-  fewer_layers_than_stages,     ///< `extent` layers, `pieces` stages
-  schedule_is_refused,          ///< for what `schedule` says, with the number that it needs in `extent`
-  schedule_holds_stages_twice,  ///< the program of a rank has each of its stages once
-  dim_does_not_divide,          ///< `extent` of `dim` by `pieces`, which `degree` asks for
-  copies_of_nothing,            ///< `pieces` copies, where ZeRO shards nothing
-  muon_on_the_host,             ///< `extent` per mille of states whose matrices a host is not to orthogonalise
+  number_is_out_of_range,        ///< `extent` of `degree`; `pieces` is the most it may be
+  degrees_are_not_the_devices,   ///< their product is `extent`, there are `pieces` devices
+  model_has_no_experts,          ///< for `degree` ep
+  fewer_layers_than_stages,      ///< `extent` layers, `pieces` stages
+  schedule_is_refused,           ///< for what `schedule` says, with the number that it needs in `extent`
+  schedule_holds_stages_twice,   ///< the program of a rank has each of its stages once
+  dim_does_not_divide,           ///< `extent` of `dim` by `pieces`, which `degree` asks for
+  copies_of_nothing,             ///< `pieces` copies, where ZeRO shards nothing
+  model_has_no_module,           ///< `dim`, which is to be computed again
+  modules_of_recomputed_layers,  ///< are computed again with them
+  muon_on_the_host,              ///< `extent` per mille of states whose matrices a host is not to orthogonalise
 };
 
 /// Why a plan cannot be: the degree, the dim and the sizes.
@@ -137,6 +139,7 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   demand.within("copies", p.copies, 1, largest_plan_number);
   demand.within("lora", p.adapter_rank, 0, 65536);
   demand.within("host_states", p.host_states, 0, 1000);
+  demand.within("modules", p.modules, 0, all_modules);
   demand.within("chunks", p.chunks, 1, largest_plan_number);
   demand.within("batch", p.batch, 1, largest_plan_number);
   demand.within("sequence", p.sequence, 1, d.positions > 0 ? d.positions : largest_plan_number);
@@ -158,6 +161,10 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   if (p.copies > 1 && p.zero == 0) demand.note({decoder_plan_code::copies_of_nothing, "copies", "", 0, p.copies});
   if (p.host_states > 0 && p.optimizer == optimizer_kind::muon)
     demand.note({decoder_plan_code::muon_on_the_host, "host_states", "", p.host_states, 0});
+  if (p.modules != 0 && p.recomputed) demand.note({decoder_plan_code::modules_of_recomputed_layers, "recompute"});
+  visit_modules(p.modules, [&](const recomputed_module& m) {
+    if (!stands_in(m, d)) demand.note({decoder_plan_code::model_has_no_module, "recompute", m.name});
+  });
   demand.divides("copies", "data ranks, dp", p.dp, p.copies);
   demand.divides("micro_batches", "sequences of a step", p.batch, p.micro_batches);
   demand.divides(p.ep > 1 ? "dp x ep" : "dp", "sequences of a micro-batch", p.batch / p.micro_batches,

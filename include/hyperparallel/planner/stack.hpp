@@ -158,6 +158,7 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (p.adapter_rank > 0) return stack_code::freezes_parameters;
   if (p.optimizer != optimizer_kind::adamw) return stack_code::updates_otherwise;
   if (p.host_states > 0) return stack_code::updates_on_the_host;
+  if (p.modules != 0) return stack_code::selects_results;
   if (p.recomputed && p.selective && (!rules.sharded || d.has_experts)) return stack_code::selects_results;
   return stack_code::ok;
 }

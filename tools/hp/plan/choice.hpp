@@ -187,7 +187,7 @@ class fix_reader {
       return;
     }
     if (name == "zero") return read_number(one, value, 0, 3, plan.zero);
-    int hp::decoder_plan::* number = &hp::decoder_plan::micro_batches;
+    int hp::decoder_plan::*number = &hp::decoder_plan::micro_batches;
     for (const hp::plan_degree& d : hp::plan_degrees)
       if (name == d.name) number = d.of;
     read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.*number);
@@ -205,9 +205,20 @@ class fix_reader {
   }
 
   void read_recomputation(std::string_view one, std::string_view value) {
-    if (value != "none" && value != "selective" && value != "full") refuse(one, "is neither none, selective nor full");
-    plan.recomputed = value != "none";
     plan.selective = value == "selective";
+    plan.recomputed = value == "full" || plan.selective;
+    plan.modules = 0;
+    if (plan.recomputed || value == "none") return;
+    std::string known;
+    for (const hp::recomputed_module& m : hp::recomputed_modules)
+      known += (known.empty() ? "" : ", ") + std::string(m.name);
+    for (std::size_t begin = 0; begin <= value.size();) {
+      const std::size_t end = std::min(value.find('+', begin), value.size());
+      const unsigned bit = hp::module_bit(std::string(value.substr(begin, end - begin)).c_str());
+      if (bit == 0) refuse(one, "is neither none, selective, full nor modules joined by +: " + known);
+      plan.modules |= bit;
+      begin = end + 1;
+    }
   }
 
   void read_schedule(std::string_view one, std::string_view value) {

@@ -21,6 +21,7 @@ inline json json_of(const hp::decoder_plan& p) {
   out["micro_batches"] = p.micro_batches;
   out["recomputed"] = p.recomputed;
   out["selective"] = p.selective;
+  out["modules"] = p.modules == 0 ? json() : json(recomputation_text(p));
   out["adapter_rank"] = p.adapter_rank;
   out["adapted"] = p.adapter_rank == 0 ? json() : json(p.adapted == hp::adapted_products::all ? "all" : "qkv");
   out["optimizer"] = name_of(p.optimizer);

@@ -21,6 +21,15 @@ inline std::string experts_along_text(const hp::decoder_plan& p) {
   return !p.experts_along_tp ? "cp" : p.experts_along_cp ? "tp+cp" : "tp";
 }
 
+/// "none", "full", "selective", or modules, "layernorm+moe_act".
+inline std::string recomputation_text(const hp::decoder_plan& p) {
+  if (p.recomputed) return p.selective ? "selective" : "full";
+  std::string out;
+  hp::visit_modules(p.modules,
+                    [&](const hp::recomputed_module& m) { out += (out.empty() ? "" : "+") + std::string(m.name); });
+  return out.empty() ? "none" : out;
+}
+
 /// "tp=8,dp=2,zero=1": as --fix reads it; degrees and options that are as if not named are left out, but dp.
 inline std::string fixes_of(const hp::decoder_plan& p) {
   std::string out;
@@ -30,7 +39,7 @@ inline std::string fixes_of(const hp::decoder_plan& p) {
   if (p.zero > 0) out += "zero=" + std::to_string(p.zero) + ",";
   if (p.copies > 1) out += "copies=" + std::to_string(p.copies) + ",";
   if (p.micro_batches > 1) out += "micro_batches=" + std::to_string(p.micro_batches) + ",";
-  if (p.recomputed) out += p.selective ? "recompute=selective," : "recompute=full,";
+  if (const std::string again = recomputation_text(p); again != "none") out += "recompute=" + again + ",";
   if (p.adapter_rank > 0) out += "lora=" + std::to_string(p.adapter_rank) + ",";
   if (p.adapter_rank > 0 && p.adapted == hp::adapted_products::attention_inputs) out += "lora_on=qkv,";
   if (p.optimizer != hp::optimizer_kind::adamw) out += "optimizer=" + std::string(name_of(p.optimizer)) + ",";
@@ -75,6 +84,10 @@ inline std::string cause_text(const hp::decoder_plan_status& s) {
              "; these do: " + divisors_text(s.extent, s.pieces);
     case hp::decoder_plan_code::copies_of_nothing:
       return "copies=" + pieces + " are of what ZeRO shards; zero=0 shards nothing";
+    case hp::decoder_plan_code::model_has_no_module:
+      return degree + ": no layer of the model has " + std::string(s.dim);
+    case hp::decoder_plan_code::modules_of_recomputed_layers:
+      return degree + ": modules of layers that are computed again whole";
     case hp::decoder_plan_code::muon_on_the_host:
       return "host_states=" + extent +
              ": matrices are not orthogonalised on a host; optimizer=adamw and sgd are updated there";
