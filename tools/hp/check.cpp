@@ -87,7 +87,7 @@ std::vector<std::string> changes_of(const hp::decoder_plan& from, const hp::deco
   for (const hp::plan_degree& d : hp::plan_degrees) note(d.name, std::to_string(from.*d.of), std::to_string(to.*d.of));
   note("zero", std::to_string(from.zero), std::to_string(to.zero));
   note("micro_batches", std::to_string(from.micro_batches), std::to_string(to.micro_batches));
-  note("recompute", recomputation_text(from), recomputation_text(to));
+  note("recompute", decoder_plans::recomputation_text(from), decoder_plans::recomputation_text(to));
   note("devices", std::to_string(devices), std::to_string(hp::device_count_of(to)));
   return out;
 }

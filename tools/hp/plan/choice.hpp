@@ -209,13 +209,13 @@ class fix_reader {
     plan.recomputed = value == "full" || plan.selective;
     plan.modules = 0;
     if (plan.recomputed || value == "none") return;
-    std::string known;
+    std::string names;
     for (const hp::recomputed_module& m : hp::recomputed_modules)
-      known += (known.empty() ? "" : ", ") + std::string(m.name);
+      names += (names.empty() ? "" : ", ") + std::string(m.name);
     for (std::size_t begin = 0; begin <= value.size();) {
       const std::size_t end = std::min(value.find('+', begin), value.size());
       const unsigned bit = hp::module_bit(std::string(value.substr(begin, end - begin)).c_str());
-      if (bit == 0) refuse(one, "is neither none, selective, full nor modules joined by +: " + known);
+      if (bit == 0) refuse(one, "is neither none, selective, full nor modules joined by +: " + names);
       plan.modules |= bit;
       begin = end + 1;
     }
