@@ -11,21 +11,21 @@
 
 namespace hp = hyperparallel;
 
-struct squared_relu_gradient {
-  static constexpr const char *name = "squared_relu_gradient", *text = "*,*->*";
+struct rectified_square_gradient {
+  static constexpr const char *name = "rectified_square_gradient", *text = "*,*->*";
   template <class T>
   static void run(hp::const_view<T> dy, hp::const_view<T> x, hp::tensor_view<T> dx) {
     for (hp::extent_t i = 0; i < hp::volume(dx); ++i) dx.data[i] = x.data[i] > 0 ? 2 * x.data[i] * dy.data[i] : T(0);
   }
 };
 
-struct squared_relu {
-  static constexpr const char *name = "squared_relu",
+struct rectified_square {
+  static constexpr const char *name = "rectified_square",
                               *text = "*->*";  // one point of any tensor: no dim has to be whole
   static constexpr int flops_per_point = 2;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
-    b.template backward<squared_relu_gradient>("g0,x0>0");
+    b.template backward<rectified_square_gradient>("g0,x0>0");
   }
   template <class T>
   static void run(hp::const_view<T> x, hp::tensor_view<T> y) {
@@ -55,13 +55,13 @@ struct leaky_relu {
   }
 };
 
-using mine = hp::operators<hp::builtin, squared_relu, squared_relu_gradient, leaky_relu, leaky_relu_gradient>;
+using mine = hp::operators<hp::builtin, rectified_square, rectified_square_gradient, leaky_relu, leaky_relu_gradient>;
 
 struct mlp {
   static constexpr void build(hp::model_builder& m) {
     const int hidden = m.dim("hidden", 16), wide = m.dim("ffn", 64);
     const int x = m.input("x", {m.dim("batch", 8), hidden}), target = m.input("target", {m.dim("batch", 8), hidden});
-    const int h = m.apply<squared_relu>("activation", {hp::linear_layer{"up", {wide}}(m, x)});
+    const int h = m.apply<rectified_square>("activation", {hp::linear_layer{"up", {wide}}(m, x)});
     const int y = m.apply<leaky_relu>("leak", {hp::linear_layer{"down", {hidden}}(m, h)}, {.real = {0.125}});
     const int off = m.sum("difference", y, m.apply<hp::ops::scale>("negated", {target}, {.real = {-1.0}}));
     m.loss(m.apply<hp::ops::reduce>("loss", {m.apply<hp::ops::multiply>("square", {off, off})}, {.text = "*->"}));
@@ -84,7 +84,7 @@ double train(const char* strategy, int ranks) {
 }
 
 int main() {
-  const hp::operator_check checked = hp::check_operator<squared_relu, mine>();
+  const hp::operator_check checked = hp::check_operator<rectified_square, mine>();
   assert(checked.ok);  // else checked.complaint is one line
   const double alone = train("single", 1);
   for (const char* name : {"dp", "zero3", "tp"}) assert(std::abs(train(name, 4) - alone) <= 1e-9 * alone);
@@ -97,7 +97,7 @@ int main() {
 
   const hp::rank_group group(8);
   const auto whole = hp::full<hp::dtensor<float, hp::extents<4, 8>, hp::layout<mesh, "dp", "tp">>>(group, 3.0F);
-  const auto y = hp::apply<squared_relu>(whole);
+  const auto y = hp::apply<rectified_square>(whole);
   static_assert(std::is_same_v<decltype(y), decltype(whole)>);
   assert(y.full_tensor()[5] == 9.0F);
   const auto below = hp::full<hp::dtensor<float, hp::extents<4, 8>, hp::layout<mesh, "dp", "tp">>>(group, -3.0F);

@@ -24,19 +24,19 @@ namespace {
 namespace hp = hyperparallel;
 using hp::extent_t;
 
-struct squared_relu_gradient {
-  static constexpr const char *name = "squared_relu_gradient", *text = "*,*->*";
+struct rectified_square_gradient {
+  static constexpr const char *name = "rectified_square_gradient", *text = "*,*->*";
   template <class T>
   static void run(hp::const_view<T> dy, hp::const_view<T> x, hp::tensor_view<T> dx) {
     for (extent_t i = 0; i < hp::volume(dx); ++i) dx.data[i] = x.data[i] > 0 ? 2 * x.data[i] * dy.data[i] : T(0);
   }
 };
-struct squared_relu {
-  static constexpr const char *name = "squared_relu", *text = "*->*";
+struct rectified_square {
+  static constexpr const char *name = "rectified_square", *text = "*->*";
   static constexpr int flops_per_point = 2;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
-    b.template backward<squared_relu_gradient>("g0,x0>0");
+    b.template backward<rectified_square_gradient>("g0,x0>0");
   }
   template <class T>
   static void run(hp::const_view<T> x, hp::tensor_view<T> y) {
@@ -119,8 +119,8 @@ struct add_transposed {
   }
 };
 
-using mine = hp::operators<hp::builtin, residual_norm, residual_norm_gradient, squared_relu, squared_relu_gradient,
-                           running_sum<false>, running_sum<true>, add_transposed>;
+using mine = hp::operators<hp::builtin, residual_norm, residual_norm_gradient, rectified_square,
+                           rectified_square_gradient, running_sum<false>, running_sum<true>, add_transposed>;
 
 /// The library's transformer block with the residual of the attention and the norm after it in one operator, and a
 /// dense branch beside the experts.
@@ -133,7 +133,7 @@ struct own_block {
     const int branch = attention(m, hp::rms_norm_layer{"attention_norm", 1e-6}(m, x));
     const int weight = m.parameter("feed_forward_norm.weight", {hidden});
     const int sum = m.apply<residual_norm>("feed_forward_norm", {x, branch, weight}, {.real = {1e-6}}), norm = sum + 1;
-    const int up = m.apply<squared_relu>("dense.activation", {hp::linear_layer{"dense.up", {wide}}(m, norm)});
+    const int up = m.apply<rectified_square>("dense.activation", {hp::linear_layer{"dense.up", {wide}}(m, norm)});
     return m.apply<hp::ops::sum>("feed_forward_residual",
                                  {sum, experts(m, norm), hp::linear_layer{"dense.down", {hidden}}(m, up)});
   }
@@ -188,7 +188,7 @@ TEST(OperatorKernels, TrainUnderEveryNamedStrategy) {
 }
 
 TEST(OperatorKernels, KeepTheirRulesAndGradients) {
-  EXPECT_EQ((hp::check_operator<squared_relu, mine>().complaint), "");
+  EXPECT_EQ((hp::check_operator<rectified_square, mine>().complaint), "");
   EXPECT_EQ((hp::check_operator<residual_norm, mine>({.real = {0.01}}).complaint), "");
   EXPECT_EQ((hp::check_operator<running_sum<false>, mine>().complaint), "");
   EXPECT_EQ((hp::check_operator<add_transposed, mine>().complaint), "");
@@ -219,7 +219,7 @@ void expect_finite_differences(bool reads_sum, bool reads_norm) {
   const int rows = m.dim("rows", 3), width = m.dim("width", 4);
   const int x = m.parameter("x", {rows, width}), r = m.parameter("r", {rows, width}), w = m.parameter("w", {width});
   const int sum = m.apply<residual_norm>("norm", {x, r, w}, {.real = {0.01}});
-  const int y = m.apply<squared_relu>("y", {sum + 1});
+  const int y = m.apply<rectified_square>("y", {sum + 1});
   const int weight = m.input("weight", {rows, width});
   const int both = reads_sum && reads_norm ? m.sum("both", sum, y) : reads_sum ? sum : y;
   m.loss(m.contract("loss", "ab,ab->", both, weight));
