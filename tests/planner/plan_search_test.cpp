@@ -78,11 +78,13 @@ TEST(PlanSearch, EndsWhileItListsPlans) {
 
 // Brute force: the best time of all plans, priced one by one, for several memories.
 TEST(PlanSearch, FindsWhatPricingAllPlansFinds) {
-  int answered = 0, none = 0, left_out = 0;
+  int answered = 0, none = 0, left_out = 0, asked = 0;
   for (const hp::decoder& d : small_decoders::all())
     for (const hp::extent_t devices : {1, 2, 4, 6}) {
       const hp::plan_question q = question(devices);
       const std::vector<hp::decoder_plan> all = all_plans(d, q);
+      if (all.empty()) continue;  // 6 devices deal 2 heads and 8 sequences to no one
+      ++asked;
       hp::plan_prices prices = prices_with(hp::GiB);
       std::vector<hp::plan_estimate> estimates;
       hp::extent_t least = hp::GiB, most = 0;
@@ -117,7 +119,8 @@ TEST(PlanSearch, FindsWhatPricingAllPlansFinds) {
       }
     }
   EXPECT_GT(answered, 50);
-  EXPECT_EQ(none, 4 * static_cast<int>(small_decoders::all().size()));
+  EXPECT_EQ(none, asked);
+  EXPECT_GT(asked, 30);
   EXPECT_GT(left_out, 10);
 }
 
@@ -170,6 +173,7 @@ TEST(PlanSearch, SimulatesTheBestUntilNoneIsFaster) {
       const hp::plan_question q = question(devices);
       hp::plan_prices prices = prices_with(hp::GiB);
       hp::plan_answer a = hp::search_plans(d, q, prices, to_the_end);
+      if (a.legal == 0) continue;
       ASSERT_TRUE(a.ok());
       const hp::plan_answer estimated = a;
       hp::simulate_best(d, q, prices, a, [] { return false; });
@@ -357,7 +361,7 @@ TEST(PlanSearch, WhatIsNotSimulatedLeavesTheSearchIncomplete) {
     ASSERT_TRUE(a.ok());
     EXPECT_TRUE(a.best[0].simulated.ok());
     EXPECT_EQ(a.complete, a.unsimulated == 0);
-    EXPECT_EQ(a.bound < a.best[0].time(), a.unsimulated > 0);
+    EXPECT_EQ(a.bound<a.best[0].time(), a.unsimulated> 0);
     incomplete += a.complete ? 0 : 1;
   }
   EXPECT_GT(incomplete, 0);

@@ -14,6 +14,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -263,6 +264,8 @@ void add_family(hp::strategy_value& s, int family, const char* scope) {
   hp::strategy_value rules;
   families[family](rules);
   for (hp::strategy_rule r : rules.rule) {
+    if (std::string_view(r.dim.text).starts_with("state_"))
+      continue;  // of linear attention, which the model has none of
     r.where = scope;
     r.if_present = true;
     s.add(r);

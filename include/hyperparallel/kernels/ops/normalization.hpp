@@ -56,8 +56,7 @@ void rms_norm_gradient_kernel(const operator_call& c) {
   const T *dy = operand<T>(c, 0), *x = operand<T>(c, 1), *weights = operand<T>(c, 2);
   T *dx = result<T>(c, 0), *d_weight = result<T>(c, 1);
   T* const parts = thread_memory<T, 0>(all);
-  constexpr extent_t block = 64;
-  const extent_t rows = c.result_elements(0) / width;
+  const extent_t rows = c.result_elements(0) / width, block = 64 * (all / width);  // 64 terms of each weight
   for (extent_t i = 0; i < all; ++i) d_weight[i] = T(0);
   for (extent_t first = 0; first < rows; first += block) {
     for (extent_t i = 0; i < all; ++i) parts[i] = T(0);
