@@ -258,7 +258,7 @@ if(TARGET hp)
                             --devices 4 --hardware a100 --precision fp8)
   hyperparallel_add_refusal(hp plan.precision_of_stack 2 "--precision: 'fp8' is not one of --stack fsdp2; it has: bf16" plan "${llama}"
                             --devices 4 --fix zero=3 --stack fsdp2 --precision fp8)
-  hyperparallel_add_refusal(hp plan.module_of_no_layer 1 "recompute: no layer of the model has moe_act" plan "${llama}" --devices 4
+  hyperparallel_add_late_refusal(hp plan.module_of_no_layer /dev/null 1 "recompute: no layer of the model has moe_act" plan "${llama}" --devices 4
                             --fix recompute=moe_act)
   hyperparallel_add_refusal(hp plan.unknown_module 2 "--fix: 'recompute=norm' is neither none, selective, full nor modules joined by" plan
                             "${llama}" --devices 4 --fix recompute=norm)

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/layers/linear_attention.hpp>
 
 #include "models/language_model.hpp"
 
@@ -23,7 +24,7 @@ int moved(model_builder& m, int x) {
   return m.apply<ops::mean>("mean", {m.apply<ops::transpose>("turned", {y}, {.text = "bsuv->bvsu"})}, {.text = "*->"});
 }
 
-/// Both attentions, both routers, joint and grouped slots, the head: every row but those of plain einsums.
+/// All attentions, both routers, joint and grouped slots, the head: every row but those of plain einsums.
 graph every_operator() {
   model_builder m;
   const programs::text_inputs text(m, {2, 3, 11, 6});
@@ -54,6 +55,11 @@ graph every_operator() {
   x = geglu_layer{"gated_by_gelu", 7, "plain_width"}(m, sinking(m, x));
   x = gelu_tanh_layer{"plain_by_tanh", 7, "plain_width"}(m, x);
   x = m.apply<ops::clamped_swiglu>("clamped", {x, m.apply<ops::negate>("opposite", {x})}, {.real = {7.0, 1.7}});
+  linear_attention_layer linear{.key_heads = 2, .value_heads = 4, .key_dim = 3, .value_dim = 5};
+  x = linear(m, x);
+  linear.name = "spaced";
+  linear.form = linear_form::state_space;
+  x = squared_relu_layer{"squared", 7, "plain_width"}(m, linear(m, x));
   x = dropout_layer{}(m, gelu_layer{"plain", 7, "plain_width"}(m, layer_norm_layer{"centred"}(m, x)));
   const int image =
       m.input("image", {m.dim("batch", 2), m.dim("colours", 3), m.dim("height", 5), m.dim("image_width", 5)});
@@ -88,6 +94,7 @@ void expect_row_text(graph& g, const graph_operator& o, bool joint) {
   if (joint && o.kind == id_of<ops::undispatch>) text = "ech,BSK->BSh";
   if (joint && o.kind == id_of<ops::dispatch_weighted>) text = "BSh,BSK,BSK->ech";
   if (joint && o.kind == id_of<ops::combine_weight_gradient>) text = "BSh,ech,BSK->BSK";
+  if (o.kind == id_of<ops::rms_norm_gradient> && g.rule_of(o).operand[2].rank == 3) text = "*aBC,*aBC,aBC->*aBC,aBC";
   if (text[0] == '\0') return;
   int operands[max_operator_operands] = {};
   for (int i = 0; i < o.operand_count; ++i) operands[i] = o.operand[i];

@@ -198,7 +198,7 @@ TEST(launch_file, names_and_contents_say_whose_it_is) {
   EXPECT_EQ(told("a.json", "{\"per_device_train_batch_size\": 1, \"max_length\": 64}"), "64 on library");
   EXPECT_EQ(told("a.sh", "x.py --per_device_train_batch_size 1 --max_length 64"), "64 on library");
   EXPECT_EQ(told("a.sh", "x.py --deepspeed --deepspeed_config '{\"bf16\": {\"enabled\": true}}' --max_length 64"),
-            "64 on library");
+            "64 on deepspeed");
   EXPECT_EQ(told("a.sh", "x.py --deepspeed --tensor-model-parallel-size 2 --seq-length 64"), "64 on megatron");
   EXPECT_EQ(told("a.sh", "x.py --seq-length 64"), "64 on megatron");
 }
@@ -207,7 +207,7 @@ TEST(launch_file, a_sequence_that_is_asked_for_is_that_of_a_file_that_says_none)
   EXPECT_EQ(told("b.sh", "x.py --seq-length 64", 128), "64 on megatron");
   EXPECT_EQ(told("b.sh", "x.py --bf16", 128), "128 on megatron");
   EXPECT_EQ(told("b.sh", "x.py --bf16"), "--seq-length is missing");
-  EXPECT_EQ(told("b.json", "{\"train_batch_size\": 8}", 128), "128 on library");
+  EXPECT_EQ(told("b.json", "{\"train_batch_size\": 8}", 128), "128 on deepspeed");
   EXPECT_EQ(told("b.yaml", "max_length: 64\nbf16: true\ngradient_checkpointing: true", 128), "64 on transformers_amp");
 }
 

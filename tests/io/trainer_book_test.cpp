@@ -25,6 +25,7 @@ struct book : hp::detail::trainer_book {
   using trainer_book::is_half;
   using trainer_book::is_known_;
   using trainer_book::is_on;
+  using trainer_book::result;
   using trainer_book::words_of;
   inline static const std::string path = "run.yaml";
 };
@@ -39,7 +40,9 @@ TEST(trainer_book, on_and_off_are_written_in_several_ways) {
     EXPECT_EQ(book({}).is_on("bf16", otherwise), otherwise);
     EXPECT_EQ(book({{"bf16", {"auto"}, 1}}).is_on("bf16", otherwise), otherwise);
   }
-  EXPECT_EQ(tested::error_of<hp::io_error>([] { book({{"bf16", {"half"}, 3}}).is_on("bf16"); }),
+  EXPECT_EQ(tested::error_of<hp::io_error>([] {
+              book({{"bf16", {"half"}, 3}}).is_on("bf16");
+            }),
             "cannot read 'run.yaml': line 3: bf16 half: expected true or false");
 }
 
@@ -75,7 +78,11 @@ TEST(trainer_book, halves_exclude_each_other) {
   EXPECT_TRUE(book({{"fp16", {"true"}, 1}}).is_half());
   EXPECT_TRUE(book({{"mixed_precision", {"bf16"}, 1}}).is_half());
   EXPECT_FALSE(book({{"mixed_precision", {"no"}, 1}}).is_half());
-  EXPECT_EQ(tested::error_of<hp::io_error>([] { book({{"bf16", {"true"}, 1}, {"fp16", {"true"}, 2}}).is_half(); }),
+  EXPECT_EQ(tested::error_of<hp::io_error>([] {
+              book both({{"bf16", {"true"}, 1}, {"fp16", {"true"}, 2}});
+              both.is_half();
+              both.result();
+            }),
             "cannot read 'run.yaml': line 2: fp16 true: contradicts bf16 true (line 1)");
 }
 
