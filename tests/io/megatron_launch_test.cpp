@@ -138,7 +138,8 @@ TEST(megatron_launch, memory_is_as_the_line_says) {
   const hp::launch_plan modules = of("--recompute-granularity selective --recompute-modules core_attn layernorm moe");
   EXPECT_TRUE(modules.unheeded.empty());
   EXPECT_EQ(modules.plan.modules, hp::module_bit("layernorm"));  // the model has no experts, which Megatron-LM takes
-  EXPECT_EQ(of("--recompute-granularity selective --recompute-modules moe_act").plan.modules, hp::module_bit("moe_act"));
+  EXPECT_EQ(of("--recompute-granularity selective --recompute-modules moe_act").plan.modules,
+            hp::module_bit("moe_act"));
   EXPECT_TRUE(of("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1").plan.recomputed);
   const hp::launch_plan some = of("--recompute-granularity full --recompute-method block --recompute-num-layers 4");
   EXPECT_TRUE(some.plan.recomputed);

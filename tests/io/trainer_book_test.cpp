@@ -40,9 +40,7 @@ TEST(trainer_book, on_and_off_are_written_in_several_ways) {
     EXPECT_EQ(book({}).is_on("bf16", otherwise), otherwise);
     EXPECT_EQ(book({{"bf16", {"auto"}, 1}}).is_on("bf16", otherwise), otherwise);
   }
-  EXPECT_EQ(tested::error_of<hp::io_error>([] {
-              book({{"bf16", {"half"}, 3}}).is_on("bf16");
-            }),
+  EXPECT_EQ(tested::error_of<hp::io_error>([] { book({{"bf16", {"half"}, 3}}).is_on("bf16"); }),
             "cannot read 'run.yaml': line 3: bf16 half: expected true or false");
 }
 

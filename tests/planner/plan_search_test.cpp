@@ -361,7 +361,7 @@ TEST(PlanSearch, WhatIsNotSimulatedLeavesTheSearchIncomplete) {
     ASSERT_TRUE(a.ok());
     EXPECT_TRUE(a.best[0].simulated.ok());
     EXPECT_EQ(a.complete, a.unsimulated == 0);
-    EXPECT_EQ(a.bound<a.best[0].time(), a.unsimulated> 0);
+    EXPECT_EQ(a.bound < a.best[0].time(), a.unsimulated > 0);
     incomplete += a.complete ? 0 : 1;
   }
   EXPECT_GT(incomplete, 0);

@@ -64,7 +64,7 @@ static_assert(code_of(hp::test::gpt2, on(8, 1, 3)) == hp::stack_code::has_other_
 TEST(Stack, HasNoRuleForOtherDegrees) {
   hp::decoder_plan p = on(4, 2, 3);
   EXPECT_EQ(code_of(hp::test::llama3_8b, p), hp::stack_code::ok);
-  const auto with = [&](int hp::decoder_plan::*degree) {
+  const auto with = [&](int hp::decoder_plan::* degree) {
     hp::decoder_plan other = p;
     other.*degree = 2;
     EXPECT_EQ(hp::check_stack(hp::test::llama3_8b, other, hp::known_stacks[0]), hp::stack_code::ok);

@@ -72,7 +72,8 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   CLI::Option* const fix = app.add_option(
       "--fix", c->fixes,
       "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), copies (of what zero shards), micro_batches, recompute "
-      "(none, selective, full, or modules: layernorm+moe_act), lora (rank of adapters that alone are trained), lora_on (all, qkv: products that have "
+      "(none, selective, full, or modules: layernorm+moe_act), lora (rank of adapters that alone are trained), lora_on "
+      "(all, qkv: products that have "
       "them), sp (on, off), schedule (of the pipeline, as in hp sched; 1F1B by default), chunks (stages on a rank), "
       "experts_along (tp, cp, tp+cp: experts are dealt to these ranks beside ep), optimizer (adamw, sgd with a "
       "momentum, "

@@ -57,7 +57,7 @@ struct decoder_plan {
 /// The degrees of a plan by name, in the order of tables and JSON.
 struct plan_degree {
   const char* name;
-  int decoder_plan::*of;
+  int decoder_plan::* of;
 };
 inline constexpr plan_degree plan_degrees[] = {{"tp", &decoder_plan::tp},
                                                {"pp", &decoder_plan::pp},

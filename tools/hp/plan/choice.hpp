@@ -187,7 +187,7 @@ class fix_reader {
       return;
     }
     if (name == "zero") return read_number(one, value, 0, 3, plan.zero);
-    int hp::decoder_plan::*number = &hp::decoder_plan::micro_batches;
+    int hp::decoder_plan::* number = &hp::decoder_plan::micro_batches;
     for (const hp::plan_degree& d : hp::plan_degrees)
       if (name == d.name) number = d.of;
     read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.*number);
