@@ -276,6 +276,8 @@ TEST(trainer_launch, what_contradicts_is_one_line_with_file_line_and_option) {
   EXPECT_EQ(complaint(base + "fsdp: whole"), begin +
                                                  "line 3: fsdp whole: known: full_shard, shard_grad_op, "
                                                  "hybrid_shard, hybrid_shard_zero2, no_shard, offload, auto_wrap");
+  EXPECT_EQ(complaint(base + "fsdp: true\nfsdp_config: {version: 3}"),
+            begin + "line 4: fsdp_config.version 3: known: 1, 2");
   EXPECT_EQ(complaint(base + "bf16: maybe"), begin + "line 3: bf16 maybe: expected true or false");
   EXPECT_EQ(complaint(base + "deepspeed: {zero_optimization: {stage: 4}}"),
             begin + "line 3: deepspeed.zero_optimization.stage 4: known: 0 to 3");

@@ -227,7 +227,8 @@ class trainer_reader : private trainer_book {
     if (sharding.empty()) sharding = "full_shard";
     const option version = find_fsdp("version"), reshard = find_fsdp("reshard_after_forward");
     const int number_of_version = version == nullptr ? 1 : number(version->name.c_str(), 1);
-    if (number_of_version >= 2)
+    if (number_of_version > 2) refuse(*version, "known: 1, 2");
+    if (number_of_version == 2)
       sharding = is_on(reshard, !is_of_trainer) ? "full_shard" : "shard_grad_op";
     else if (reshard != nullptr && is_sharding(value_of(reshard)))
       sharding = value_of(reshard);
