@@ -10,7 +10,10 @@
 // A reader is a `launch_book`: it looks options up by name, and what it never looked up is named as not heeded. Errors are io_error
 // of one line with file, line and option; a line that can be read and is not legal is a launch_contradiction. O(options log options).
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -107,6 +110,13 @@ inline std::string on_one_line(std::string text) {
 }
 
 namespace detail {
+
+/// Whether the name begins with one of these.
+template <std::size_t N>
+constexpr bool begins_as_one_of(const std::string_view (&beginnings)[N], std::string_view name) {
+  return std::any_of(std::begin(beginnings), std::end(beginnings),
+                     [&](std::string_view b) { return name.starts_with(b); });
+}
 
 /// Of an option that stands twice: argparse takes the last, a TOML file is refused.
 enum class same_option : unsigned char { last_counts, refused };

@@ -362,8 +362,7 @@ class megatron_reader : private launch_book {
                                                "local",
                                                "standalone",
                                                "max-restarts"};
-    return std::any_of(std::begin(beginnings), std::end(beginnings),
-                       [&](std::string_view b) { return name.starts_with(b); });
+    return begins_as_one_of(beginnings, name);
   }
 
   const decoder& d;

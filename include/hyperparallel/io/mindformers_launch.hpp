@@ -240,16 +240,13 @@ class mindformers_reader : private launch_book {
                                                "parallel.strategy_ckpt",
                                                "moe_config",
                                                "parallel_config.gradient_aggregation_group"};
-    if (std::any_of(std::begin(beginnings), std::end(beginnings),
-                    [&](std::string_view b) { return name.starts_with(b); }))
-      return true;
+    if (begins_as_one_of(beginnings, name)) return true;
     constexpr std::string_view model = "model.model_config.";
     constexpr std::string_view of_memory[] = {"use_flash_attention", "fine_grain_interleave", "moe_config",
                                               "layernorm_compute",   "softmax_compute",       "rotary_"};
     if (!name.starts_with(model)) return false;
     name.remove_prefix(model.size());
-    return std::none_of(std::begin(of_memory), std::end(of_memory),
-                        [&](std::string_view b) { return name.starts_with(b); });
+    return !begins_as_one_of(of_memory, name);
   }
 
   const decoder& d;

@@ -4,11 +4,9 @@
 //
 // Source: as torchtitan_launch.hpp.
 
-#include <algorithm>
-#include <iterator>
 #include <string_view>
 
-#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/io/launch_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
@@ -88,10 +86,8 @@ inline bool is_idle_key(std::string_view name, bool narrow) {
                                              "activation_checkpoint.determinism",
                                              "activation_checkpoint.debug",
                                              "activation_checkpoint.visualize"};
-  const auto begins = [&](std::string_view b) { return name.starts_with(b); };
-  return std::any_of(std::begin(beginnings), std::end(beginnings), begins) ||
-         std::any_of(std::begin(lists_of_modules), std::end(lists_of_modules), begins) ||
-         (!narrow && std::any_of(std::begin(narrowings), std::end(narrowings), begins));
+  return begins_as_one_of(beginnings, name) || begins_as_one_of(lists_of_modules, name) ||
+         (!narrow && begins_as_one_of(narrowings, name));
 }
 
 }}}  // namespace hyperparallel::v0_2::detail

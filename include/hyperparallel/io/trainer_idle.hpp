@@ -5,10 +5,9 @@
 //
 // Law: what is idle by name is idle with every value. O(names).
 
-#include <algorithm>
-#include <cstddef>
-#include <iterator>
 #include <string_view>
+
+#include <hyperparallel/io/launch_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -149,12 +148,6 @@ inline constexpr std::string_view idle_of_deepspeed[] = {"gradient_clipping",
 inline constexpr std::string_view idle_of_fsdp[] = {"auto_wrap_policy",  "transformer_layer_cls", "state_dict_type",
                                                     "cpu_ram_efficient", "sync_module_states",    "use_orig_params",
                                                     "min_num_params"};
-
-template <std::size_t N>
-constexpr bool begins_as_one_of(const std::string_view (&beginnings)[N], std::string_view name) {
-  return std::any_of(std::begin(beginnings), std::end(beginnings),
-                     [&](std::string_view b) { return name.starts_with(b); });
-}
 
 }  // namespace detail
 
