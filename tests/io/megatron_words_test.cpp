@@ -28,7 +28,7 @@ std::string line_of(const hp::launch_text& w) {
 
 /// Every legal plan that can be said is read back as it was.
 TEST(megatron_words, what_is_said_is_read_back) {
-  int said = 0, unsaid = 0, folded = 0, in_chunks = 0, on_host = 0, by_optimizer[3] = {};
+  int said = 0, unsaid = 0, folded = 0, in_chunks = 0, on_host = 0, by_modules = 0, by_optimizer[3] = {};
   for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::llama3_8b_with_experts(16, 4096)})
     for (const int devices : {8, 16, 32}) {
       hp::plan_question q;
@@ -52,6 +52,7 @@ TEST(megatron_words, what_is_said_is_read_back) {
         in_chunks += p.chunks > 1 ? 1 : 0;
         ++by_optimizer[static_cast<int>(p.optimizer)];
         on_host += p.host_states > 0 ? 1 : 0;
+        by_modules += p.modules != 0 ? 1 : 0;
       };
       const auto hold = [&](hp::decoder_plan p) {
         for (const auto kind : {hp::optimizer_kind::adamw, hp::optimizer_kind::sgd, hp::optimizer_kind::muon}) {
@@ -63,6 +64,12 @@ TEST(megatron_words, what_is_said_is_read_back) {
             hold_one(p);
           }
           p.host_states = 0;
+          if (p.recomputed) continue;
+          for (const unsigned modules : {1u, 2u, 9u, 18u}) {
+            p.modules = modules;
+            if (hp::check_plan(d, p, devices).ok()) hold_one(p);
+          }
+          p.modules = 0;
         }
       };
       hp::visit_legal_plans(d, q, [&](hp::decoder_plan p) {
@@ -80,6 +87,7 @@ TEST(megatron_words, what_is_said_is_read_back) {
     }
   EXPECT_GT(said, 5000);
   EXPECT_GT(on_host, 500);
+  EXPECT_GT(by_modules, 500);
   for (const int of_one : by_optimizer) EXPECT_GT(of_one, 100);
   EXPECT_GT(folded, 500);
   EXPECT_GT(in_chunks, 500);

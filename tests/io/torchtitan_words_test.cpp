@@ -100,6 +100,8 @@ TEST(torchtitan_words, what_has_no_word_is_named) {
   p = {.pp = 2, .dp = 1, .cp = 2, .formats = hp::find_formats("bf16")->formats, .batch = 4, .sequence = 6};
   EXPECT_EQ(unsaid(hp::test::qwen25_0_5b), (std::vector<std::string>{"sequences that 2 x cp x tp, 4, does not divide",
                                                                      "zero=0 of shards", "pp=2 of tied embeddings"}));
+  p = {.dp = 2, .zero = 3, .modules = hp::module_bit("mlp"), .formats = hp::find_formats("bf16")->formats, .batch = 2};
+  EXPECT_EQ(unsaid(hp::test::llama3_8b), std::vector<std::string>{"recompute=mlp"});
 }
 
 }  // namespace

@@ -89,6 +89,9 @@ TEST(trainer_words, what_has_no_word_is_named) {
   std::vector<std::string> fsdp = both;
   fsdp.push_back("zero=0");
   EXPECT_EQ(hp::words_of_fsdp2(p, hp::test::llama3_8b).unsaid, fsdp);
+  p = {.dp = 8, .zero = 3, .modules = hp::module_bit("mlp"), .formats = hp::find_formats("bf16")->formats, .batch = 8};
+  for (const auto& write : {hp::words_of_deepspeed, hp::words_of_fsdp2})
+    EXPECT_EQ(write(p, hp::test::llama3_8b).unsaid, std::vector<std::string>{"recompute=mlp"});
   p = {.dp = 8, .zero = 2, .optimizer = hp::optimizer_kind::sgd, .formats = {.moment = hp::data_type::i8}, .batch = 8};
   EXPECT_EQ(hp::words_of_deepspeed(p, hp::test::llama3_8b).unsaid,
             std::vector<std::string>{"moments of 8 bits under sgd"});
