@@ -105,7 +105,7 @@ inline std::string memory_text(const answer& a) {
     if (bytes > 0) t.row({name, bytes_text(bytes), hp::report::share_text(bytes, needed)});
   };
   for (int c = 0; c < hp::memory_class_count; ++c) row(name_of(static_cast<hp::memory_class>(c)), held_of(e, c));
-  row("passing, at the peak", passing_of(e));
+  row(e.updating > e.evaluation.memory ? "passing, while it updates" : "passing, at the peak", passing_of(e));
   row("allocator, segments it keeps", e.memory() - e.peak());
   row(fmt::format("allocator, {:.1f} % of these", static_cast<double>(a.reserve.allocator_per_mille) / 10),
       a.allocator_bytes(e) - (e.memory() - e.peak()));
@@ -214,14 +214,14 @@ inline std::string step_text(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
   const hp::extent_t time = e.time();
   hp::report::table t({"step", "time", "share"});
-  const auto row = [&](const char* name, hp::extent_t picoseconds) {
+  const auto row = [&](const std::string& name, hp::extent_t picoseconds) {
     t.row({name, time_text(picoseconds), hp::report::share_text(picoseconds, time)});
   };
   row("computing", e.computing());
   row("moves", e.moving());
   row("exposed of them", e.exposed());
-  if (e.hidden() > 0) row("hidden by megatron", e.hidden());
-  if (e.unsent() > 0) row("not sent by megatron", e.unsent());
+  if (e.hidden() > 0) row(std::string("hidden by ") + a.stack.name, e.hidden());
+  if (e.unsent() > 0) row(std::string("not sent by ") + a.stack.name, e.unsent());
   if (e.plan.host_states > 0) row("copies to and from the host", e.on_host.copying);
   if (e.plan.host_states > 0) row("update on the host", e.on_host.updating);
   row("least by its shares", e.least());
