@@ -43,7 +43,7 @@ inline constexpr launch_framework launch_frameworks[] = {{"megatron", words_of_m
                                                          {"deepspeed", words_of_deepspeed, "\n"},
                                                          {"fsdp2", words_of_fsdp2, "\n"}};
 
-/// Null where no framework is called so.
+/// The framework of that name, or null.
 inline const launch_framework* find_framework(std::string_view name) {
   for (const launch_framework& f : launch_frameworks)
     if (name == f.name) return &f;

@@ -5,7 +5,7 @@
 //   const hp::launch_plan l = hp::plan_of_torchtitan(hp::toml_options(text, "run.toml"), "run.toml", llama3, 64);
 //   l.plan, l.stack, l.unheeded
 //
-// HyperParallel's own TOML has torchtitan's words, and nothing in a file tells them apart: one reader is for both.
+// HyperParallel's own TOML has torchtitan's words: one reader for both.
 //
 // Meanings, with W devices: shards are cut for data_parallel_shard_degree · context_parallel_degree ranks, each in so many copies as
 // data_parallel_replicate_degree says, W / (copies · tp · pp · cp) shards unless said. Shards are ZeRO 3, and ZeRO 2 where parameters

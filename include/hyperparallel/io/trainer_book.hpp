@@ -107,7 +107,7 @@ class trainer_book : protected launch_book {
   const std::string& file_;
   int world_;
   bool is_alone_ = false;          ///< a DeepSpeed configuration without a Trainer
-  bool is_of_accelerate_ = false;  ///< what DeepSpeed is told
+  bool is_of_accelerate_ = false;  ///< DeepSpeed's options stand in a file of accelerate
   bool is_deepspeed_ = false, is_factory_ = false, is_known_ = false;
 };
 

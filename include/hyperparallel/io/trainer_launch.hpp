@@ -10,8 +10,8 @@
 // sharded again after forward, else 2; hybrid shards have a copy a node. LLaMA-Factory trains adapters, and checkpoints layers,
 // unless it is said otherwise. Sequences are taken to be as long as the file lets them be.
 // Precision: under DeepSpeed parameters of 16 bits with a master; else bf16 is autocast of f32 parameters, unless the model is loaded as bf16.
-// Stacks: FSDP runs on fsdp2, one device on transformers, or with autocast on transformers_amp; moves of DeepSpeed hide as Megatron's do
-// where it overlaps them. Moments of 8 bits and other optimizers are counted by the library's account, since stacks that are walked have none.
+// Stacks: FSDP runs on fsdp2, one device on transformers, or with autocast on transformers_amp, and DeepSpeed on the stack of its
+// name. Moments of 8 bits and other optimizers are counted by the library's account, since stacks that are walked have none.
 // Defaults are the framework's. In a document a name that stands twice is refused, in a script the last one counts.
 // Errors: io_error of one line with file, line and option. Needs yaml-cpp, linked; no front header includes this one. O(options log options).
 // Sources: training_args.py of transformers 5 (00349ae8), examples and hparams of LLaMA-Factory (00577a85, 06d78ff1), the ZeRO configuration of

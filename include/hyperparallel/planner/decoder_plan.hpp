@@ -30,7 +30,7 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3, `adapter_rank` and `host_states`; what is selective is recomputed.
+/// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3, `adapter_rank` and `host_states`; what is selective is recomputed; `modules` are of layers that are not.
 struct decoder_plan {
   int tp = 1, pp = 1, dp = 1, cp = 1, ep = 1;
   int zero = 0;  ///< stage
