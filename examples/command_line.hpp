@@ -7,7 +7,6 @@
 // Numbers are read in full: digits of base ten within bounds that the option names. "nan", "1e999", "8x", "-8" and what
 // leaves the type are refused with the bounds. An empty text is refused for every option. Law: an option of a number has such a check, or `run` refuses to.
 
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -21,16 +20,11 @@
 #include <CLI/CLI.hpp>
 
 #include "standard_output.hpp"
+#include "written_numbers.hpp"
 
 namespace command_line {
 
 namespace detail {
-
-template <class Number>
-bool read(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
 
 /// Whether each option that takes a number has a check of its own.
 inline void require_checks(const CLI::App& app) {
@@ -78,24 +72,6 @@ inline CLI::Validator number(double least, double most) {
     return fits ? std::string() : "'" + text + "' is no number from " + bounds;
   };
   return CLI::Validator(check, "from " + bounds);
-}
-
-/// Bytes of "48M", "1.5G" or "48000000": a number above 0 and K, M, G, KiB, MiB, GiB or nothing; 0 where the text is
-/// none, or has more than 2^53 bytes.
-inline std::int64_t bytes_of(std::string_view text) {
-  struct {
-    const char* name;
-    double bytes;
-  } constexpr units[] = {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
-                         {"K", 0x1p10},   {"M", 0x1p20},   {"G", 0x1p30}};
-  double scale = 1, number = 0;
-  for (const auto& unit : units)
-    if (scale == 1 && text.ends_with(unit.name)) {
-      scale = unit.bytes;
-      text.remove_suffix(std::string_view(unit.name).size());
-    }
-  if (!detail::read(text, number) || !(number * scale >= 1) || number * scale > 0x1p53) return 0;
-  return static_cast<std::int64_t>(number * scale);
 }
 
 /// An amount of memory up to `most`, which becomes its bytes; where `least` is 0 also "0".

@@ -5,6 +5,7 @@
 # HYPERPARALLEL_UNIT_SIZE bytes in each, so that no unit takes a compiler longer than 20 s; each is still a test of its
 # own, which runs the suites of that file. HYPERPARALLEL_UNIT_SIZE=0 builds one program per file.
 include("${PROJECT_SOURCE_DIR}/cmake/unity.cmake")
+option(HYPERPARALLEL_PRECOMPILED "Compile the headers that nearly every test includes once, with g++" ON)
 set(HYPERPARALLEL_UNIT_SIZE 32000 CACHE STRING "Bytes of test files that share a translation unit; 0: none share")
 # Groups whose tests instantiate more than others of their length: their units hold so many percent of that.
 foreach(folder IN ITEMS lowering price step search planner)
@@ -53,6 +54,27 @@ function(hyperparallel_test_group folder entity result)
   set(${result} ${group} PARENT_SCOPE)
 endfunction()
 
+# The headers of the standard and of GoogleTest, compiled once for programs of these options. g++ alone, since what is
+# compiled with them would not notice a test that forgets one: the suite of clang does.
+function(hyperparallel_precompile program optimisation)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR NOT HYPERPARALLEL_PRECOMPILED)
+    return()
+  endif()
+  set(precompiled precompiled${optimisation})
+  if(NOT TARGET ${precompiled})
+    file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/${precompiled}.cpp" "")
+    add_library(${precompiled} OBJECT "${CMAKE_CURRENT_BINARY_DIR}/${precompiled}.cpp")
+    target_link_libraries(${precompiled} PRIVATE hyperparallel::hyperparallel hyperparallel_warnings GTest::gtest)
+    if(optimisation)
+      target_compile_options(${precompiled} PRIVATE ${optimisation} -Wno-maybe-uninitialized)
+    endif()
+    target_precompile_headers(${precompiled} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/precompiled.hpp")
+  endif()
+  target_precompile_headers(${program} REUSE_FROM ${precompiled})
+  # A compiler cache looks for this to tell what a unit was compiled with.
+  target_compile_options(${program} PRIVATE -fpch-preprocess)
+endfunction()
+
 # Builds `program` of `sources`, all of one group, and adds their tests.
 function(hyperparallel_add_unit program group)
   set(unit ${ARGN})
@@ -77,8 +99,11 @@ function(hyperparallel_add_unit program group)
   endif()
   if(program IN_LIST hyperparallel_unoptimised_tests)
     target_compile_options(${program} PRIVATE $<IF:$<BOOL:${HYPERPARALLEL_NATIVE}>,-O1,-O0>)
-  elseif(NOT program IN_LIST hyperparallel_running_tests AND NOT program MATCHES "_running_")
+  elseif(program IN_LIST hyperparallel_running_tests OR program MATCHES "_running_")
+    hyperparallel_precompile(${program} "")
+  else()
     hyperparallel_optimise_lightly(${program})
+    hyperparallel_precompile(${program} "${HYPERPARALLEL_TEST_OPTIMISATION}")
   endif()
   if(group STREQUAL "io" AND yaml-cpp_FOUND)
     target_link_libraries(${program} PRIVATE ${YAML_CPP_LIBRARIES})

@@ -12,7 +12,7 @@
 
 #include <hyperparallel/io/atomic_file.hpp>
 
-#include "subcommand.hpp"
+#include "refusals.hpp"
 
 namespace hp_tool {
 

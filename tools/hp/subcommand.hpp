@@ -3,22 +3,13 @@
 // The subcommands of hp: one source each, which declares its options and returns what it does with them.
 
 #include <functional>
-#include <stdexcept>
 
 #include <CLI/CLI.hpp>
 
+#include "common_options.hpp"
+#include "refusals.hpp"
+
 namespace hp_tool {
-
-/// Input that cannot be used: one line on the error stream and exit status 2.
-struct bad_input : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// The answer is no: one line on the error stream and exit status 1. Nothing else that is thrown has that status, but for output
-/// that cannot be written.
-struct answer_is_no : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// What a subcommand does once its arguments are read. Returns the exit status: 0 good, 1 the answer is no. Throws bad_input and
 /// answer_is_no.

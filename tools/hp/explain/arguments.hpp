@@ -14,7 +14,7 @@
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_layout.hpp>
 
-#include "../subcommand.hpp"
+#include "../refusals.hpp"
 
 namespace explain_arguments {
 

@@ -16,7 +16,7 @@
 #include <hyperparallel/planner/stack.hpp>
 
 #include "../page_output.hpp"
-#include "../subcommand.hpp"
+#include "../refusals.hpp"
 
 namespace decoder_plans {
 

@@ -13,7 +13,7 @@
 #include <hyperparallel/planner/measured_run.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
-#include "../../../examples/command_line.hpp"
+#include "../../../examples/written_numbers.hpp"
 #include "../json_amounts.hpp"
 #include "choice.hpp"
 #include "words.hpp"

@@ -10,7 +10,7 @@
 #include <hyperparallel/report/format_pipeline.hpp>
 #include <hyperparallel/report/format_units.hpp>
 
-#include "../subcommand.hpp"
+#include "../refusals.hpp"
 
 namespace decoder_plans {
 

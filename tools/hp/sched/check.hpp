@@ -15,7 +15,7 @@
 #include <hyperparallel/pipeline/replay.hpp>
 #include <hyperparallel/report/format_pipeline.hpp>
 
-#include "../subcommand.hpp"
+#include "../refusals.hpp"
 #include "../transport_names.hpp"
 #include "list.hpp"
 

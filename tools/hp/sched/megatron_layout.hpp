@@ -14,7 +14,7 @@
 
 #include <hyperparallel/io/io_error.hpp>
 
-#include "../subcommand.hpp"
+#include "../refusals.hpp"
 
 namespace sched {
 

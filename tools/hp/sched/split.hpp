@@ -11,7 +11,7 @@
 
 #include <hyperparallel/pipeline/stage_layout.hpp>
 
-#include "../subcommand.hpp"
+#include "../refusals.hpp"
 #include "list.hpp"
 #include "megatron_layout.hpp"
 

@@ -10,8 +10,8 @@
 #include <hyperparallel/hardware/units.hpp>
 #include <hyperparallel/io/text_file.hpp>
 
+#include "../refusals.hpp"
 #include "../replay/truth_kinds.hpp"
-#include "../subcommand.hpp"
 #include "devices.hpp"
 #include "null_model.hpp"
 #include "ratios.hpp"
