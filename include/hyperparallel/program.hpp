@@ -80,8 +80,6 @@
 #include <hyperparallel/price/step_parts.hpp>
 #include <hyperparallel/price/traffic_account.hpp>
 #include <hyperparallel/search/choice_chain.hpp>
-#include <hyperparallel/search/choice_check.hpp>
-#include <hyperparallel/search/choice_graph.hpp>
 #include <hyperparallel/search/choice_labels.hpp>
 #include <hyperparallel/search/choice_relaxation.hpp>
 #include <hyperparallel/search/choice_stages.hpp>

@@ -45,15 +45,4 @@ constexpr bool is_differentiable(const operator_value& o) {
          s == gradient_statement::of_the_loss;
 }
 
-/// Whether the gradient of some operator of the list names `op` as a backward operator. O(operators).
-constexpr bool is_backward_operator(const operator_list& operators, operator_id op) {
-  for (int i = 0; i < operators.count; ++i) {
-    gradient_writer w(operators, max_operands);
-    operators[static_cast<operator_id>(i)].gradient(w);
-    for (int n = 0; n < w.count && n < max_gradient_rules; ++n)
-      if (w.rule[n].backward == op) return true;
-  }
-  return false;
-}
-
 }}  // namespace hyperparallel::v0_2

@@ -19,7 +19,7 @@
 // certificate (result.hpp).
 //
 // The folder search/: strategies of a given program. Candidates for each tensor (strategy_candidates.hpp), what segments of a
-// program cost under each (segment_costs.hpp), graphs of choices and their solvers (choice_graph.hpp), and what was found,
+// program cost under each (segment_costs.hpp), chains of choices and their solver (choice_chain.hpp), and what was found,
 // with its certificate (result.hpp). Plans of a decoder, from its sizes alone, are in planner/.
 
 #include <hyperparallel/lowering/named_plans.hpp>
@@ -152,13 +152,13 @@ class frame_search {
     core_frame = f;
     core_bound = costs.least_core();
     count_plans(costs);
-    growing_choice_answer answer(costs.size(), best_choices_asked);
+    choice_answer answer(costs.size(), best_choices_asked);
     find_best_variants(costs, budget, answer);
     if (answer.code == choice_search_code::impossible) return refuse_frame(costs);
     if (answer.code == choice_search_code::over_budget) return pass_over_large(answer.least_memory);
     note_memory(answer.least_memory);
     for (int b = 0; answer.code == choice_search_code::ok && b < answer.count; ++b)
-      try_choice(costs, space, answer.choice + b * costs.size());
+      try_choice(costs, space, answer.choice.item + b * costs.size());
     int tried = 0;
     visit_rows(costs, budget, worst_time(), [&](const int* chosen, extent_t& limit) {
       if (++tried > most_rows) {
