@@ -112,4 +112,17 @@ constexpr pipeline_status waiting_circle(const Schedule& s, int stopped, const W
   return status;
 }
 
+/// After the last sweep: each rank has ended, and nothing is missing; or why not.
+template <class Sizes>
+constexpr pipeline_status end_of(const replay_state<Sizes>& x, const transfer_step<Sizes>& step) {
+  int stopped = 0;
+  while (stopped < x.s.ranks && x.position[stopped] == x.s.first[stopped + 1]) ++stopped;
+  int left = 0;
+  for (int y = 0; y < x.per_kind; ++y) left += x.progress.item[y] != replay_state<Sizes>::is_over;
+  if (stopped == x.s.ranks && left == 0) return {};
+  const pipeline_status missing = first_missing(x.s);
+  if (!missing.ok()) return missing;
+  return waiting_circle(x.s, stopped, [&](int r) { return waiting(x, step, r); });
+}
+
 }}}  // namespace hyperparallel::v0_2::detail
