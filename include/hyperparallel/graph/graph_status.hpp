@@ -3,6 +3,7 @@
 // Mistakes of a graph under construction: the first one, with the names and sizes that tell it.
 
 #include <hyperparallel/layout/shape.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -52,49 +53,19 @@ enum class graph_code : unsigned char {
 };
 
 constexpr const char* name_of(graph_code c) {
-  constexpr const char* names[] = {"ok",
-                                   "text_is_malformed",
-                                   "rank_differs_from_text",
-                                   "dim_differs_between_operands",
-                                   "dim_of_result_is_unknown",
-                                   "loop_is_used_twice_in_one_tensor",
-                                   "too_many_loops",
-                                   "too_many_operands",
-                                   "name_is_used_twice",
-                                   "operand_does_not_exist",
-                                   "dim_has_two_extents",
-                                   "carried_tensor_changes_shape",
-                                   "loss_is_not_one_number",
-                                   "operator_has_no_gradient",
-                                   "operator_is_not_in_the_list",
-                                   "gradient_does_not_fit_its_operator",
-                                   "pattern_matches_nothing",
-                                   "heads_do_not_divide",
-                                   "top_k_exceeds_experts",
-                                   "segment_captures_tensor",
-                                   "tensor_is_made_twice",
-                                   "replaced_tensor_differs",
-                                   "phases_are_out_of_order",
-                                   "segment_is_torn",
-                                   "operator_differs_from_its_rule",
-                                   "loops_differ_from_forward",
-                                   "dim_is_not_positive",
-                                   "micro_batches_are_not_positive",
-                                   "graph_has_gradients_already",
-                                   "graph_has_no_gradients",
-                                   "graph_has_an_optimizer_already",
-                                   "graph_has_no_optimizer",
-                                   "micro_batches_changed",
-                                   "optimizer_number_is_out_of_range",
-                                   "operand_holds_no_indices",
-                                   "operand_holds_indices",
-                                   "attribute_is_out_of_range",
-                                   "words_of_a_group_differ",
-                                   "created_dim_does_not_fit",
-                                   "dropout_rate_is_out_of_range",
-                                   "model_has_no_loss",
-                                   "last_dim_is_no_multiple"};
-  return names[static_cast<int>(c)];
+  return enum_name(
+      "ok\0text_is_malformed\0rank_differs_from_text\0dim_differs_between_operands\0dim_of_result_is_unknown\0"
+      "loop_is_used_twice_in_one_tensor\0too_many_loops\0too_many_operands\0name_is_used_twice\0"
+      "operand_does_not_exist\0dim_has_two_extents\0carried_tensor_changes_shape\0loss_is_not_one_number\0"
+      "operator_has_no_gradient\0operator_is_not_in_the_list\0gradient_does_not_fit_its_operator\0"
+      "pattern_matches_nothing\0heads_do_not_divide\0top_k_exceeds_experts\0segment_captures_tensor\0"
+      "tensor_is_made_twice\0replaced_tensor_differs\0phases_are_out_of_order\0segment_is_torn\0"
+      "operator_differs_from_its_rule\0loops_differ_from_forward\0dim_is_not_positive\0micro_batches_are_not_positive\0"
+      "graph_has_gradients_already\0graph_has_no_gradients\0graph_has_an_optimizer_already\0graph_has_no_optimizer\0"
+      "micro_batches_changed\0optimizer_number_is_out_of_range\0operand_holds_no_indices\0operand_holds_indices\0"
+      "attribute_is_out_of_range\0words_of_a_group_differ\0created_dim_does_not_fit\0dropout_rate_is_out_of_range\0"
+      "model_has_no_loss\0last_dim_is_no_multiple",
+      c);
 }
 
 /// The first mistake of a graph under construction. Names are places in the graph's text.

@@ -24,6 +24,7 @@
 #include <hyperparallel/graph/graph.hpp>
 #include <hyperparallel/graph/recomputation.hpp>
 #include <hyperparallel/graph/sharding_plan.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -43,19 +44,11 @@ enum class stage_cut_code : unsigned char {
 };
 
 constexpr const char* name_of(stage_cut_code c) {
-  constexpr const char* names[] = {"ok",
-                                   "graph_is_refused",
-                                   "segment_is_folded",
-                                   "stages_are_not_positive",
-                                   "layers_are_too_few",
-                                   "layers_do_not_add_up",
-                                   "layers_for_other_stages",
-                                   "stage_has_no_layer",
-                                   "stage_does_not_exist",
-                                   "rule_matches_nothing",
-                                   "stage_has_no_operator",
-                                   "operator_reads_later_stage"};
-  return names[static_cast<int>(c)];
+  return enum_name(
+      "ok\0graph_is_refused\0segment_is_folded\0stages_are_not_positive\0layers_are_too_few\0layers_do_not_add_up\0"
+      "layers_for_other_stages\0stage_has_no_layer\0stage_does_not_exist\0rule_matches_nothing\0stage_has_no_operator\0"
+      "operator_reads_later_stage",
+      c);
 }
 
 struct stage_cut_status {

@@ -10,6 +10,7 @@
 // bring. O(kinds · (plan + transfers)).
 
 #include <hyperparallel/strategy/move_kinds.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -25,15 +26,8 @@ struct move_pulls {
 enum class move_pulls_code : unsigned char { ok, plan_is_refused, rotation_meets_other_layout };
 
 constexpr const char* to_text(move_pulls_code c) {
-  switch (c) {
-    case move_pulls_code::ok:
-      return "ok";
-    case move_pulls_code::plan_is_refused:
-      return "the planner refuses it";
-    case move_pulls_code::rotation_meets_other_layout:
-      return "a rotated block changes its layout";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok", "the planner refuses it", "a rotated block changes its layout"};
+  return enum_text<move_pulls_code::rotation_meets_other_layout>(texts, c);
 }
 
 /// What is wrong with `move`, the first of its kind.

@@ -21,15 +21,13 @@
 // O(rows · (listed processes · processes + senders)).
 
 #include <hyperparallel/lowering/message_order.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 enum class split_kind : unsigned char { compute, open, receive, send, copy, close };
 
-constexpr const char* name_of(split_kind k) {
-  constexpr const char* names[] = {"compute", "open", "receive", "send", "copy", "close"};
-  return names[static_cast<int>(k)];
-}
+constexpr const char* name_of(split_kind k) { return enum_name("compute\0open\0receive\0send\0copy\0close", k); }
 
 struct split_entry {
   split_kind kind = split_kind::compute;

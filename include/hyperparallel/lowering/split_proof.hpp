@@ -23,6 +23,7 @@
 
 #include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/lowering/split_tasks.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -39,27 +40,16 @@ enum class split_proof_code : unsigned char {
 };
 
 constexpr const char* to_text(split_proof_code c) {
-  switch (c) {
-    case split_proof_code::ok:
-      return "ok";
-    case split_proof_code::entry_is_not_of_the_program:
-      return "a process has an entry that the program does not ask for";
-    case split_proof_code::entry_appears_twice:
-      return "a process has an entry twice";
-    case split_proof_code::entry_is_missing:
-      return "a process lacks an entry";
-    case split_proof_code::place_is_outside_the_window:
-      return "a row has a place outside the window";
-    case split_proof_code::place_is_taken:
-      return "a row takes a place of the window that another one still has";
-    case split_proof_code::messages_cross:
-      return "a receive meets the send of another row";
-    case split_proof_code::never_ends:
-      return "an entry never begins or a message never ends";
-    case split_proof_code::use_is_not_ordered:
-      return "a block or a message may be used too early";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok",
+                                   "a process has an entry that the program does not ask for",
+                                   "a process has an entry twice",
+                                   "a process lacks an entry",
+                                   "a row has a place outside the window",
+                                   "a row takes a place of the window that another one still has",
+                                   "a receive meets the send of another row",
+                                   "an entry never begins or a message never ends",
+                                   "a block or a message may be used too early"};
+  return enum_text<split_proof_code::use_is_not_ordered>(texts, c);
 }
 
 struct split_proof {

@@ -5,6 +5,7 @@
 // Law: a built-in operator that no gradient names as a backward operator says something.
 
 #include <hyperparallel/operators/operator_list.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -18,9 +19,7 @@ enum class gradient_statement : unsigned char {
 };
 
 constexpr const char* name_of(gradient_statement s) {
-  constexpr const char* names[] = {"nothing", "backward_operators", "passes_on", "of_the_loss", "constant", "refused"};
-  static_assert(static_cast<int>(gradient_statement::refused) + 1 == sizeof names / sizeof *names);
-  return names[static_cast<int>(s)];
+  return enum_name("nothing\0backward_operators\0passes_on\0of_the_loss\0constant\0refused", s);
 }
 
 /// The backward operators of an instance with as many operands as a rule may have: all that the operator ever names.

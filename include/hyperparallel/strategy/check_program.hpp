@@ -6,6 +6,7 @@
 
 #include <hyperparallel/strategy/hand_over.hpp>
 #include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -28,22 +29,12 @@ enum class program_code : unsigned char {
 };
 
 constexpr const char* name_of(program_code c) {
-  constexpr const char* names[] = {"ok",
-                                   "value_is_read_before_it_is_written",
-                                   "value_is_read_after_it_is_replaced",
-                                   "value_is_written_twice",
-                                   "operand_lies_otherwise",
-                                   "result_lies_otherwise",
-                                   "move_changes_the_tensor",
-                                   "move_has_no_plan",
-                                   "operator_works_in_a_slower_tier",
-                                   "cache_operator_changes_the_layout",
-                                   "detach_keeps_no_copy",
-                                   "storage_holds_another_size",
-                                   "phases_are_out_of_order",
-                                   "next_value_is_not_at_home",
-                                   "value_is_in_another_part"};
-  return names[static_cast<int>(c)];
+  return enum_name(
+      "ok\0value_is_read_before_it_is_written\0value_is_read_after_it_is_replaced\0value_is_written_twice\0"
+      "operand_lies_otherwise\0result_lies_otherwise\0move_changes_the_tensor\0move_has_no_plan\0"
+      "operator_works_in_a_slower_tier\0cache_operator_changes_the_layout\0detach_keeps_no_copy\0"
+      "storage_holds_another_size\0phases_are_out_of_order\0next_value_is_not_at_home\0value_is_in_another_part",
+      c);
 }
 
 /// The first broken law: the step and the value, -1 where the code speaks of none.
