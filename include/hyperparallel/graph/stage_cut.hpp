@@ -92,8 +92,7 @@ class stage_cutter {
       for (int i = 0; i < op.operand_count; ++i)
         if (int& stage = cut_.of_tensor[op.operand[i]]; stage < 0) stage = cut_.of_op[o];
     }
-    growing_array<bool> used;
-    used.resize(cut_.stages, false);
+    growing_array<bool> used(cut_.stages, false);
     for (int o = 0; o < g.op.size && cut_.status.ok(); ++o)
       if (g.op.item[o].phase == graph_phase::forward) used[cut_.of_op[o]] = true;
     for (int s = cut_.stages - 1; s >= 0 && cut_.status.ok(); --s)
@@ -177,8 +176,7 @@ constexpr int number_layers(const graph& g, growing_array<int>& layer) {
 template <std::size_t Rules>
 constexpr stage_cut cut_by_names(const graph& g, const stage_rule (&rules)[Rules], int stages) {
   stage_cut_status s = detail::check_stages(g, stages);
-  growing_array<int> said;
-  said.resize(g.op.size, -1);
+  growing_array<int> said(g.op.size, -1);
   for (int r = 0; r < static_cast<int>(Rules) && s.ok(); ++r) {
     if (rules[r].stage < 0 || rules[r].stage >= stages)
       s = {stage_cut_code::stage_does_not_exist, r, rules[r].stage, stages};

@@ -86,8 +86,8 @@ constexpr void list_whole_blocks(const move_kind& k, const mesh_shape& mesh, ext
 
 constexpr void list_senders(const mesh_shape& senders, const mesh_shape& receivers, move_pulls& pulls) {
   const int positions = position_count(receivers);
-  growing_array<int> listed;  // of each sender: the last receiver that it is one of, over all rows
-  listed.resize(position_count(senders), -1);
+  growing_array<int> listed(position_count(senders),
+                            -1);  // of each sender: the last receiver that it is one of, over all rows
   for (const move_row& row : pulls.row)
     for (int p = 0; p < positions; ++p) {
       const move_plan& plan = pulls.parts.part[row.part];

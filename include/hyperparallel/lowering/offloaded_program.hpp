@@ -84,8 +84,7 @@ class offloading {
   }
 
   constexpr void plan_two_runs(offloaded_program& r) {
-    growing_array<offload_control> homes;
-    homes.resize(p_.storage.size, offload_control::automatic);
+    growing_array<offload_control> homes(p_.storage.size, offload_control::automatic);
     plan_phases(micro_phases | update_phases, homes, r);
     if (r.code == offloading_code::rules_are_refused) return;
     for (int s = 0; s < p_.storage.size; ++s)
@@ -165,12 +164,10 @@ class offloading {
   /// Actions of all parts in the order of the program's steps: each part does what it has to do before a step that it
   /// has a hand in, so a hand-over comes when both of its parts have come to it. `begin`: the period of the first part.
   constexpr void interleave(int begin, offloaded_program& r) {
-    growing_array<growing_array<timed_action>> of_part;
-    of_part.resize(parts_of(p_));
+    growing_array<growing_array<timed_action>> of_part(parts_of(p_));
     for (int part = 0; part < parts_of(p_); ++part)
       if (!made_[begin + part].period.step.empty()) of_part[part] = timed_actions_of(begin + part, r);
-    growing_array<int> next;
-    next.resize(of_part.size, 0);
+    growing_array<int> next(of_part.size, 0);
     const auto put = [&](const timed_action& a) {
       action_.push(a.action);
       if (makes_step(a.action.kind)) step_duration_.push(a.duration);
@@ -253,8 +250,7 @@ constexpr offloaded_program offload(const sharded_program& p, const growing_arra
   const extent_t budget = hardware.tier[0].capacity;
   const program_moves moves = kinds_of_moves(p, options.links);
   detail::offloading planner(p, moves, duration, hardware, options);
-  growing_array<extent_t> capacity;  // of each part
-  capacity.resize(parts_of(p), budget);
+  growing_array<extent_t> capacity(parts_of(p), budget);  // of each part
   for (int round = 0;; ++round) {
     offloaded_program r = planner.run(capacity);
     r.budget = budget;

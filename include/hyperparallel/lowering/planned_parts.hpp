@@ -63,8 +63,7 @@ constexpr growing_array<cache_action> actions_of(const offload_period& period, c
                                                  const offload_plan& plan, const offload_timeline& t) {
   const offload_program& o = period.problem;
   growing_array<cache_action> actions;
-  growing_array<bool> copied;
-  copied.resize(o.storage.size, false);
+  growing_array<bool> copied(o.storage.size, false);
   for (int g = 0; g < chains.gap.size; ++g)
     if (chains.gap[g].wraps && plan.gap[g].choice == gap_choice::offload) copied[chains.gap[g].storage] = true;
   for (const offload_event& e : t.sequence) {

@@ -25,8 +25,7 @@ constexpr proved_ranges ranges_to_prove(const sharded_program& program, const pr
                                         const program_addresses& a) {
   proved_ranges r;
   r.range.reserve(place_count(program, pulls.moves));
-  growing_array<extent_t> end;
-  end.resize(parts_of(program) * max_memory_tiers, 0);
+  growing_array<extent_t> end(parts_of(program) * max_memory_tiers, 0);
   growing_array<int> space;  // of each place
   const auto put = [&](extent_t begin, extent_t bytes, int of_space) {
     r.range.push({begin, begin + bytes});

@@ -93,9 +93,8 @@ class schedule_check {
 
   /// Every work of every stage and micro-batch stands once, in the row of the stage's part; weights in order.
   constexpr void check_actions() {
-    growing_array<int> times, last;  // of each work and micro-batch; of each copy of each stage: the last W
-    times.resize(stages_ * works * s_.micro_batches, 0);
-    last.resize(stages_ * copies(), -1);
+    growing_array<int> times(stages_ * works * s_.micro_batches, 0),
+        last(stages_ * copies(), -1);  // of each work and micro-batch; of each copy of each stage: the last W
     for (int r = 0; r < s_.ranks; ++r)
       for (int e = s_.first[r]; e < s_.first[r + 1] && ok(); ++e) {
         if (s_.action[e] == idle_slot) continue;
@@ -123,8 +122,7 @@ class schedule_check {
   /// Which works each work waits for, in the same micro-batch: those that it reads from, and those that it follows in any
   /// schedule, though a first stage has nothing to hand back.
   constexpr void find_reads() {
-    growing_array<int> writer;  // of each value: the work that makes it, or -1
-    writer.resize(p_.value.size, -1);
+    growing_array<int> writer(p_.value.size, -1);  // of each value: the work that makes it, or -1
     reads_.resize(stages_ * works * stages_ * works, false);
     const auto follows = [&](int n, int stage, stage_work before) {
       if (stage >= 0 && stage < stages_) reads_[n * stages_ * works + node(stage, before)] = true;

@@ -109,8 +109,7 @@ constexpr split_flow split_messages(const lowered_program& l, const lowered_run&
   f.process_of = process_of;
   f.entry.resize(processes);
   process_pulls pulls(process_of, processes);
-  growing_array<int> holder;  // of each place of the window: the row that has it, -1 for none
-  holder.resize(f.window, -1);
+  growing_array<int> holder(f.window, -1);  // of each place of the window: the row that has it, -1 for none
   for (const row_action& a : order_of_messages(l, run, window)) {
     const plan_row& row = run.plan.row[a.row];
     const bool opens = a.kind == row_action_kind::start;

@@ -85,8 +85,8 @@ class split_prover {
   // ---- entries ----
 
   bool place_entries() {
-    growing_array<int> holder;  // of each place of the window of a process: the row that has it, -1 for none
-    holder.resize(flow_.window, -1);
+    growing_array<int> holder(flow_.window,
+                              -1);  // of each place of the window of a process: the row that has it, -1 for none
     for (int p = 0; p < processes_; ++p) {
       int before = 0;
       for (int& row : holder) row = -1;
@@ -117,9 +117,8 @@ class split_prover {
 
   /// The n-th send of a pair is of the row of which the n-th receive is.
   bool messages_match() {
-    growing_array<growing_array<int>> sent, received;  // of each pair, in posted order
-    sent.resize(processes_ * processes_);
-    received.resize(processes_ * processes_);
+    growing_array<growing_array<int>> sent(processes_ * processes_),
+        received(processes_ * processes_);  // of each pair, in posted order
     for (const int t : posted_)
       if (task(t).is_message())
         (task(t).kind == split_kind::send ? sent : received)[task(t).sender() * processes_ + task(t).receiver()].push(
@@ -229,8 +228,7 @@ class split_prover {
   void fill_queues(const machine_shape& m, owned_schedule& s) const {
     s.machine = m;
     s.task_count = tasks_.task.size;
-    growing_array<int> next;
-    next.resize(queue_count(m) + 1, 0);
+    growing_array<int> next(queue_count(m) + 1, 0);
     for (int t = 0; t < tasks_.task.size; ++t) {
       s.queue[t] = queue_of(t, m);
       ++next[s.queue[t] + 1];

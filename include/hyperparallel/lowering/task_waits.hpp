@@ -20,9 +20,8 @@ constexpr place_ranges ranges_of_places(const sharded_program& program, const pr
                                         const program_addresses& a) {
   place_ranges r;
   const growing_array<storage_lifetime> lives = lifetimes_of(program);
-  growing_array<extent_t> bytes;  // of tier t of part k
-  bytes.resize(parts_of(program) * max_memory_tiers, 0);
-  growing_array<int> space;  // of each place
+  growing_array<extent_t> bytes(parts_of(program) * max_memory_tiers, 0);  // of tier t of part k
+  growing_array<int> space;                                                // of each place
   const auto put = [&](extent_t begin, extent_t size, int part, int tier) {
     r.begin.push(begin);
     r.end.push(begin + size);

@@ -55,8 +55,7 @@ class gap_cover {
     bool all = true;
     for (int g = 0; g < gaps; ++g)
       if (!rights[g].keep) all = choose(g, taste, plan) && all;
-    growing_array<unsigned char> hopeless;
-    hopeless.resize(clock.program.op.size, 0);
+    growing_array<unsigned char> hopeless(clock.program.op.size, 0);
     for (;;) {
       int q = -1;
       for (int k = 0; k < level_.size; ++k) {

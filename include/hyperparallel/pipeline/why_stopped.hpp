@@ -93,8 +93,7 @@ constexpr waiting_action waiting(const replay_state<Sizes>& x, const transfer_st
 /// and rank `stopped` has not ended. Each rank is asked at most once, but for those on the circle.
 template <class Schedule, class WaitingOf>
 constexpr pipeline_status waiting_circle(const Schedule& s, int stopped, const WaitingOf& waiting_of) {
-  growing_array<int> known;  // by rank, the one that it waits for; −1: it was not asked
-  known.resize(s.ranks, -1);
+  growing_array<int> known(s.ranks, -1);  // by rank, the one that it waits for; −1: it was not asked
   const auto next = [&](int rank) {
     if (known[rank] < 0) known[rank] = s.rank_of(waiting_of(rank).needs);
     return known[rank];

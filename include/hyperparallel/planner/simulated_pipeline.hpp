@@ -260,9 +260,7 @@ class stage_simulator {
   }
 
   constexpr void fill_stages() {
-    growing_array<extent_t> above, least_above;
-    above.resize(shape.ranks, extent_t{0});
-    least_above.resize(shape.ranks, extent_t{0});
+    growing_array<extent_t> above(shape.ranks, extent_t{0}), least_above(shape.ranks, extent_t{0});
     for (int s = 0; s < shape.stages(); ++s) {
       const stage_kind& k = kind[of_stage[s]];
       above[rank_of(s)] = larger(above[rank_of(s)], k.by_address);

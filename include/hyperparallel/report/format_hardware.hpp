@@ -183,28 +183,3 @@ inline std::string to_text(const hardware_status& s) {
 }
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::time_cost> : hyperparallel::report::text_formatter<hyperparallel::time_cost> {};
-template <>
-struct fmt::formatter<hyperparallel::efficiency> : hyperparallel::report::text_formatter<hyperparallel::efficiency> {};
-template <>
-struct fmt::formatter<hyperparallel::memory_tier> : hyperparallel::report::text_formatter<hyperparallel::memory_tier> {
-};
-template <>
-struct fmt::formatter<hyperparallel::device_value>
-    : hyperparallel::report::text_formatter<hyperparallel::device_value> {};
-template <>
-struct fmt::formatter<hyperparallel::device_status>
-    : hyperparallel::report::text_formatter<hyperparallel::device_status> {};
-template <>
-struct fmt::formatter<hyperparallel::hardware_status>
-    : hyperparallel::report::text_formatter<hyperparallel::hardware_status> {};
-template <>
-struct fmt::formatter<hyperparallel::link_level> : hyperparallel::report::text_formatter<hyperparallel::link_level> {};
-template <>
-struct fmt::formatter<hyperparallel::topology_value>
-    : hyperparallel::report::text_formatter<hyperparallel::topology_value> {};
-template <>
-struct fmt::formatter<hyperparallel::topology_status>
-    : hyperparallel::report::text_formatter<hyperparallel::topology_status> {};

@@ -84,21 +84,3 @@ inline std::string to_text(const sub_mesh_status& s) {
 }
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::axis> : hyperparallel::report::text_formatter<hyperparallel::axis> {};
-template <>
-struct fmt::formatter<hyperparallel::mesh_shape> : hyperparallel::report::text_formatter<hyperparallel::mesh_shape> {};
-template <>
-struct fmt::formatter<hyperparallel::mesh_value> : hyperparallel::report::text_formatter<hyperparallel::mesh_value> {};
-template <>
-struct fmt::formatter<hyperparallel::rank_list> : hyperparallel::report::text_formatter<hyperparallel::rank_list> {};
-template <>
-struct fmt::formatter<hyperparallel::mesh_status> : hyperparallel::report::text_formatter<hyperparallel::mesh_status> {
-};
-template <>
-struct fmt::formatter<hyperparallel::rank_list_status>
-    : hyperparallel::report::text_formatter<hyperparallel::rank_list_status> {};
-template <>
-struct fmt::formatter<hyperparallel::sub_mesh_status>
-    : hyperparallel::report::text_formatter<hyperparallel::sub_mesh_status> {};

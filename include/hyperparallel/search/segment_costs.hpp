@@ -93,8 +93,7 @@ class segment_costs {
   /// Measures every variant that some choice of candidates has. `meet(measured_plan)` hears of each plan that it takes.
   template <class Meet>
   constexpr void measure_all(const Meet& meet) {
-    growing_array<int> choice;
-    choice.resize(parts.part.size, 0);
+    growing_array<int> choice(parts.part.size, 0);
     for (int k = 0; k < most_; ++k) {  // each candidate once, so that refused ones are known
       bool refuses = true;
       while (refuses && alive()) {
@@ -170,8 +169,7 @@ class segment_costs {
   template <class Meet>
   constexpr void measure_with(int before, int b, int c, int behind, const Meet& meet) {
     const int n = parts.part.size;
-    growing_array<int> choice;
-    choice.resize(n, 0);
+    growing_array<int> choice(n, 0);
     for (int p = 0; p < n; ++p) {
       const int like = p < block[b].first ? before : behind;
       choice[p] = like >= 0 ? choices[like * n + p] : first_alive(p);

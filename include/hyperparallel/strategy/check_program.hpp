@@ -124,9 +124,8 @@ constexpr bool waits_as_placed(const factor_rule& rule, const operator_placement
 /// Of each chain of next values, the one that no other replaces ends in the home's memory, laid out as it: a home of
 /// which this is not so, or -1.
 constexpr int home_left_behind(const sharded_program& p, const growing_array<bool>& written) {
-  growing_array<bool> replaced, at_home;  // of each tensor; of each home: a last value of its tensor is there
-  replaced.resize(p.graph.tensor.size, false);
-  at_home.resize(p.value.size, false);
+  growing_array<bool> replaced(p.graph.tensor.size, false),
+      at_home(p.value.size, false);  // of each tensor; of each home: a last value of its tensor is there
   for (int t = 0; t < p.graph.tensor.size; ++t)
     if (p.graph.tensor.item[t].replaces >= 0) replaced[p.graph.tensor.item[t].replaces] = true;
   const auto first_of = [&](int t) {

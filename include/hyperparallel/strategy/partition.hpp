@@ -124,8 +124,7 @@ class partitioner : operator_writer {
 namespace detail {
 
 constexpr sharded_program partition_here(const graph& g, const strategy_value& s) {
-  growing_array<segment_entry> entries;
-  entries.resize(g.segment.size, segment_entry{});
+  growing_array<segment_entry> entries(g.segment.size, segment_entry{});
   for (;;) {
     partitioner p(copy_with_room(g), s, entries);
     sharded_program program = p.run();
