@@ -3,6 +3,8 @@
 // Front header of lowering/, price/, step/, search/ and planner/: layouts, taskflow, proof and timeline composed, steps of
 // training and their accounts, search of strategies, plans of decoders, at compile time and at run time.
 
+#include <hyperparallel/price/period_part.hpp>
+#include <hyperparallel/price/row_memory.hpp>
 #include <hyperparallel/support/dialect.hpp>
 
 #include <hyperparallel/lowering/alike_storages.hpp>
@@ -80,8 +82,6 @@
 #include <hyperparallel/price/step_parts.hpp>
 #include <hyperparallel/price/traffic_account.hpp>
 #include <hyperparallel/search/choice_chain.hpp>
-#include <hyperparallel/search/choice_check.hpp>
-#include <hyperparallel/search/choice_graph.hpp>
 #include <hyperparallel/search/choice_labels.hpp>
 #include <hyperparallel/search/choice_relaxation.hpp>
 #include <hyperparallel/search/choice_stages.hpp>
@@ -98,4 +98,6 @@
 #include <hyperparallel/step/refusal.hpp>
 #include <hyperparallel/step/refusal_text.hpp>
 #include <hyperparallel/step/step_offload.hpp>
+#include <hyperparallel/step/step_options.hpp>
+#include <hyperparallel/step/step_verdict.hpp>
 #include <hyperparallel/step/training_step.hpp>

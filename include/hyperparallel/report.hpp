@@ -25,13 +25,13 @@
 #include <hyperparallel/report/format_shape.hpp>
 #include <hyperparallel/report/format_taskflow.hpp>
 #include <hyperparallel/report/format_units.hpp>
-#include <hyperparallel/report/gantt.hpp>
 #include <hyperparallel/report/json_text.hpp>
 #include <hyperparallel/report/nested_chunks.hpp>
 #include <hyperparallel/report/page.hpp>
 #include <hyperparallel/report/pictures_svg.hpp>
 #include <hyperparallel/report/progress.hpp>
 #include <hyperparallel/report/queue_name.hpp>
+#include <hyperparallel/report/svg_text.hpp>
 #include <hyperparallel/report/table.hpp>
 #include <hyperparallel/report/text_sink.hpp>
 #include <hyperparallel/report/timeline.hpp>

@@ -3,10 +3,6 @@
 
 #include <hyperparallel/io/launch_options.hpp>
 #include <hyperparallel/io/megatron_launch.hpp>
-#include <hyperparallel/planner/legal_plans.hpp>
-#include <hyperparallel/planner/plan_check.hpp>
-
-#include <layers/decoder_shapes.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,75 +12,60 @@
 #include <string>
 #include <vector>
 
+#include "written_plans.hpp"
+
 namespace hp = hyperparallel;
 
 namespace {
 
-std::string line_of(const hp::launch_text& w) {
-  std::string line;
-  for (const std::string& each : w.lines) line += each + "\n";
-  return line;
-}
-
 /// Every legal plan that can be said is read back as it was.
 TEST(megatron_words, what_is_said_is_read_back) {
   int said = 0, unsaid = 0, folded = 0, in_chunks = 0, on_host = 0, by_modules = 0, by_optimizer[3] = {};
-  for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::llama3_8b_with_experts(16, 4096)})
-    for (const int devices : {8, 16, 32}) {
-      hp::plan_question q;
-      q.devices = devices;
-      q.batch = 4 * devices;
-      q.sequence = 4096;
-      const auto hold_one = [&](hp::decoder_plan p) {
-        p.formats = hp::known_formats[static_cast<std::size_t>(said) % std::size(hp::known_formats)].formats;
-        const hp::launch_text w = hp::words_of_megatron(p, d);
-        if (!w.unsaid.empty()) {
-          ++unsaid;
-          return;
-        }
-        ++said;
-        const hp::launch_plan back = hp::plan_of_megatron(hp::launch_options_of(line_of(w)), "words", d, devices);
-        if (p.tp == 1) p.sequence_parallel = back.plan.sequence_parallel;  // of one rank
-        ASSERT_EQ(back.plan, p) << line_of(w);
-        ASSERT_TRUE(back.unheeded.empty()) << back.unheeded[0];
-        ASSERT_TRUE(back.notes.empty());
-        folded += p.experts_along_tp || p.experts_along_cp ? 1 : 0;
-        in_chunks += p.chunks > 1 ? 1 : 0;
-        ++by_optimizer[static_cast<int>(p.optimizer)];
-        on_host += p.host_states > 0 ? 1 : 0;
-        by_modules += p.modules != 0 ? 1 : 0;
-      };
-      const auto hold = [&](hp::decoder_plan p) {
-        for (const auto kind : {hp::optimizer_kind::adamw, hp::optimizer_kind::sgd, hp::optimizer_kind::muon}) {
-          p.optimizer = kind;
+  io_test::visit_plans({8, 16, 32}, 4, [&](const hp::decoder& d, int devices, const hp::decoder_plan& legal) {
+    const auto hold_one = [&](hp::decoder_plan p) {
+      p.formats = hp::known_formats[static_cast<std::size_t>(said) % std::size(hp::known_formats)].formats;
+      const hp::launch_text w = hp::words_of_megatron(p, d);
+      if (!w.unsaid.empty()) {
+        ++unsaid;
+        return;
+      }
+      ++said;
+      const hp::launch_plan back =
+          hp::plan_of_megatron(hp::launch_options_of(io_test::text_of(w)), "words", d, devices);
+      if (p.tp == 1) p.sequence_parallel = back.plan.sequence_parallel;  // of one rank
+      ASSERT_EQ(back.plan, p) << io_test::text_of(w);
+      ASSERT_TRUE(back.unheeded.empty()) << back.unheeded[0];
+      ASSERT_TRUE(back.notes.empty());
+      folded += p.experts_along_tp || p.experts_along_cp ? 1 : 0;
+      in_chunks += p.chunks > 1 ? 1 : 0;
+      ++by_optimizer[static_cast<int>(p.optimizer)];
+      on_host += p.host_states > 0 ? 1 : 0;
+      by_modules += p.modules != 0 ? 1 : 0;
+    };
+    const auto hold = [&](hp::decoder_plan p) {
+      for (const auto kind : {hp::optimizer_kind::adamw, hp::optimizer_kind::sgd, hp::optimizer_kind::muon}) {
+        p.optimizer = kind;
+        hold_one(p);
+        if (kind != hp::optimizer_kind::adamw) continue;
+        for (const int share : {1, 250, 1000}) {
+          p.host_states = share;
           hold_one(p);
-          if (kind != hp::optimizer_kind::adamw) continue;
-          for (const int share : {1, 250, 1000}) {
-            p.host_states = share;
-            hold_one(p);
-          }
-          p.host_states = 0;
-          if (p.recomputed) continue;
-          for (const unsigned modules : {1u, 2u, 9u, 18u}) {
-            p.modules = modules;
-            if (hp::check_plan(d, p, devices).ok()) hold_one(p);
-          }
-          p.modules = 0;
         }
-      };
-      hp::visit_legal_plans(d, q, [&](hp::decoder_plan p) {
-        hold(p);
-        for (const int along : {1, 2, 3}) {
-          p.experts_along_tp = along % 2 == 1 && p.tp > 1;
-          p.experts_along_cp = along > 1 && p.cp > 1;
-          if ((p.experts_along_tp || p.experts_along_cp) && hp::check_plan(d, p, devices).ok()) hold(p);
+        p.host_states = 0;
+        if (p.recomputed) continue;
+        for (const unsigned modules : {1u, 2u, 9u, 18u}) {
+          p.modules = modules;
+          if (hp::check_plan(d, p, devices).ok()) hold_one(p);
         }
-        p.experts_along_tp = p.experts_along_cp = false;
-        p.chunks = 2;
-        p.schedule = static_cast<int>(hp::schedule_called("Interleaved1F1B") - hp::schedule_table.item);
-        if (p.pp > 1 && hp::check_plan(d, p, devices).ok()) hold(p);
-      });
-    }
+        p.modules = 0;
+      }
+    };
+    io_test::hold_folded(d, devices, legal, hold);
+    hp::decoder_plan p = legal;
+    p.chunks = 2;
+    p.schedule = static_cast<int>(hp::schedule_called("Interleaved1F1B") - hp::schedule_table.item);
+    if (p.pp > 1 && hp::check_plan(d, p, devices).ok()) hold(p);
+  });
   EXPECT_GT(said, 5000);
   EXPECT_GT(on_host, 500);
   EXPECT_GT(by_modules, 500);

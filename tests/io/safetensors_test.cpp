@@ -29,6 +29,29 @@ namespace {
 using texts = std::map<std::string, std::string>;
 using extents = std::vector<std::int64_t>;
 
+/// A whole file in memory.
+struct safetensors_contents {
+  hp::safetensors_header header;
+  std::vector<std::byte> data;
+
+  std::span<const std::byte> data_of(const hp::tensor_entry& t) const {
+    return std::span(data).subspan(static_cast<std::size_t>(t.begin), static_cast<std::size_t>(t.end - t.begin));
+  }
+};
+
+/// Reads all tensors of `path`. Throws io_error.
+safetensors_contents read_safetensors(const std::string& path) {
+  const hp::safetensors_file file(path);
+  safetensors_contents contents{file.header(), {}};
+  const std::vector<hp::tensor_entry>& all = contents.header.tensors;
+  contents.data.resize(all.empty() ? 0 : static_cast<std::size_t>(all.back().end));
+  for (const hp::tensor_entry& t : all)
+    file.read(
+        t.name,
+        std::span(contents.data).subspan(static_cast<std::size_t>(t.begin), static_cast<std::size_t>(t.end - t.begin)));
+  return contents;
+}
+
 /// A tensor whose bytes the test owns.
 struct owned {
   std::string name, dtype;
@@ -60,7 +83,7 @@ std::string read_or_complaint(const hp::safetensors_file& file, const hp::tensor
 /// "" when the whole file can be read, otherwise what the io_error says. Any other exception is a failure of the test.
 std::string complaint(const std::string& path) {
   try {
-    hp::read_safetensors(path);
+    read_safetensors(path);
   } catch (const hp::io_error& e) {
     return e.what();
   }
@@ -132,7 +155,7 @@ TEST(safetensors, is_read_back_as_it_was_written) {
     EXPECT_TRUE(file.has_checksums());
     EXPECT_EQ(file.header().metadata, metadata);
     EXPECT_EQ(file.header().tensors.size(), all.size());
-    const hp::safetensors_contents whole = hp::read_safetensors(place.path("out"));
+    const safetensors_contents whole = read_safetensors(place.path("out"));
     EXPECT_EQ(whole.header, file.header());
     for (const owned& t : all) {
       const hp::tensor_entry* found = file.find(t.name);
@@ -155,7 +178,7 @@ TEST(safetensors, aligns_each_tensor_to_its_elements) {
                             {"c", "BF16", {3}, random_bytes(random, 6)},
                             {"d", "F32", {1}, random_bytes(random, 4)},
                             {"e", "F64", {2}, random_bytes(random, 16)}});
-  const hp::safetensors_contents whole = hp::read_safetensors(place.path("out"));
+  const safetensors_contents whole = read_safetensors(place.path("out"));
   std::string order;
   for (const hp::tensor_entry& t : whole.header.tensors) {
     order += t.name;
@@ -202,7 +225,7 @@ TEST(safetensors, cut_at_any_length_is_refused) {
   std::mt19937_64 random(3);
   write(place.path("out"), small_tensors(random), {{"step", "7"}});
   const std::string file = place.get("out"), path = place.path("cut");
-  const hp::safetensors_contents whole = hp::read_safetensors(place.path("out"));
+  const safetensors_contents whole = read_safetensors(place.path("out"));
   const std::size_t data_begin = file.size() - whole.data.size();
   const altered_file cutting(path, file + '\0');
   EXPECT_NE(complaint(path).find("the data has 43 bytes"), std::string::npos);
@@ -226,7 +249,7 @@ TEST(safetensors, changed_in_any_byte_is_refused_by_name) {
   std::mt19937_64 random(4);
   write(place.path("out"), small_tensors(random), {{"step", "7"}, {"model", "small"}});
   const std::string file = place.get("out"), path = place.path("changed");
-  const hp::safetensors_contents whole = hp::read_safetensors(place.path("out"));
+  const safetensors_contents whole = read_safetensors(place.path("out"));
   const std::size_t data_begin = file.size() - whole.data.size();
   const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
   const altered_file changing(path, file);
@@ -438,7 +461,7 @@ TEST(safetensors, writer_killed_at_any_moment_leaves_the_previous_or_the_new_ver
 
     longest_microseconds *= seen->finished > before ? 0.8 : 1.25;
     longest_microseconds = std::clamp(longest_microseconds, 100.0, 900'000.0);
-    const hp::safetensors_contents whole = hp::read_safetensors(path);
+    const safetensors_contents whole = read_safetensors(path);
     const std::int64_t version = std::stoll(whole.header.metadata.at("version"));
     ASSERT_TRUE(version == seen->finished || version == seen->begun) << version << " " << seen->finished;
     for (const owned& t : version_tensors(version)) {

@@ -2,10 +2,6 @@
 #include <hyperparallel/io/torchtitan_words.hpp>
 
 #include <hyperparallel/io/toml_options.hpp>
-#include <hyperparallel/planner/legal_plans.hpp>
-#include <hyperparallel/planner/plan_check.hpp>
-
-#include <layers/decoder_shapes.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,63 +10,48 @@
 #include <string>
 #include <vector>
 
+#include "written_plans.hpp"
+
 namespace hp = hyperparallel;
 
 namespace {
 
-std::string file_of(const hp::launch_text& w) {
-  std::string text;
-  for (const std::string& each : w.lines) text += each + "\n";
-  return text;
-}
 int place_of(const char* schedule) { return static_cast<int>(hp::schedule_called(schedule) - hp::schedule_table.item); }
 
 /// Every legal plan that can be said is read back as it was: with experts, copies, chunks and schedules.
 TEST(torchtitan_words, what_is_said_is_read_back) {
   int said = 0, unsaid = 0, folded = 0, in_chunks = 0, in_copies = 0;
-  for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::llama3_8b_with_experts(16, 4096)})
-    for (const int devices : {8, 16, 32}) {
-      hp::plan_question q;
-      q.devices = devices;
-      q.batch = 4 * devices;
-      q.sequence = 4096;
-      const auto hold = [&](hp::decoder_plan p) {
-        p.formats = hp::find_formats(said % 7 == 0 ? "fp8" : "bf16")->formats;
-        p.selective = p.recomputed && said % 3 == 0;
-        const hp::launch_text w = hp::words_of_torchtitan(p, d);
-        if (!w.unsaid.empty()) {
-          ++unsaid;
-          return;
-        }
-        ++said;
-        const std::string text = file_of(w);
-        const hp::launch_plan back = hp::plan_of_torchtitan(hp::toml_options(text, "words"), "words", d, devices);
-        ASSERT_EQ(back.plan, p) << text;
-        ASSERT_TRUE(back.unheeded.empty()) << back.unheeded[0] << "\n" << text;
-        const std::size_t notes = (p.zero == 0 ? 1u : 0u) + (p.formats.product_bits() > 0 ? 1u : 0u);
-        ASSERT_EQ(back.notes.size(), notes) << text;
-        folded += p.experts_along_tp || p.experts_along_cp ? 1 : 0;
-        in_chunks += p.chunks > 1 ? 1 : 0;
-        in_copies += p.copies > 1 ? 1 : 0;
-      };
-      hp::visit_legal_plans(d, q, [&](hp::decoder_plan p) {
-        hold(p);
-        for (const int along : {1, 2, 3}) {
-          p.experts_along_tp = along % 2 == 1 && p.tp > 1;
-          p.experts_along_cp = along > 1 && p.cp > 1;
-          if ((p.experts_along_tp || p.experts_along_cp) && hp::check_plan(d, p, devices).ok()) hold(p);
-        }
-        p.experts_along_tp = p.experts_along_cp = false;
-        p.copies = 2;
-        if (hp::check_plan(d, p, devices).ok()) hold(p);
-        p.copies = 1;
-        for (const char* schedule : {"Interleaved1F1B", "ZB-V", "GPipe", "ZB-H1"}) {
-          p.schedule = place_of(schedule);
-          for (p.chunks = 1; p.chunks <= 4; ++p.chunks)
-            if (p.pp > 1 && hp::check_plan(d, p, devices).ok()) hold(p);
-        }
-      });
+  io_test::visit_plans({8, 16, 32}, 4, [&](const hp::decoder& d, int devices, const hp::decoder_plan& legal) {
+    const auto hold = [&](hp::decoder_plan p) {
+      p.formats = hp::find_formats(said % 7 == 0 ? "fp8" : "bf16")->formats;
+      p.selective = p.recomputed && said % 3 == 0;
+      const hp::launch_text w = hp::words_of_torchtitan(p, d);
+      if (!w.unsaid.empty()) {
+        ++unsaid;
+        return;
+      }
+      ++said;
+      const std::string text = io_test::text_of(w);
+      const hp::launch_plan back = hp::plan_of_torchtitan(hp::toml_options(text, "words"), "words", d, devices);
+      ASSERT_EQ(back.plan, p) << text;
+      ASSERT_TRUE(back.unheeded.empty()) << back.unheeded[0] << "\n" << text;
+      const std::size_t notes = (p.zero == 0 ? 1u : 0u) + (p.formats.product_bits() > 0 ? 1u : 0u);
+      ASSERT_EQ(back.notes.size(), notes) << text;
+      folded += p.experts_along_tp || p.experts_along_cp ? 1 : 0;
+      in_chunks += p.chunks > 1 ? 1 : 0;
+      in_copies += p.copies > 1 ? 1 : 0;
+    };
+    io_test::hold_folded(d, devices, legal, hold);
+    hp::decoder_plan p = legal;
+    p.copies = 2;
+    if (hp::check_plan(d, p, devices).ok()) hold(p);
+    p.copies = 1;
+    for (const char* schedule : {"Interleaved1F1B", "ZB-V", "GPipe", "ZB-H1"}) {
+      p.schedule = place_of(schedule);
+      for (p.chunks = 1; p.chunks <= 4; ++p.chunks)
+        if (p.pp > 1 && hp::check_plan(d, p, devices).ok()) hold(p);
     }
+  });
   EXPECT_GT(said, 5000);
   EXPECT_GT(folded, 500);
   EXPECT_GT(in_chunks, 500);

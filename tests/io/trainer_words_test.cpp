@@ -2,9 +2,6 @@
 #include <hyperparallel/io/trainer_words.hpp>
 
 #include <hyperparallel/io/trainer_launch.hpp>
-#include <hyperparallel/planner/legal_plans.hpp>
-
-#include <layers/decoder_shapes.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,58 +11,46 @@
 #include <string>
 #include <vector>
 
+#include "written_plans.hpp"
+
 namespace hp = hyperparallel;
 
 namespace {
-
-std::string text_of(const hp::launch_text& w) {
-  std::string text;
-  for (const std::string& each : w.lines) text += each + "\n";
-  return text;
-}
 
 using writer = hp::launch_text (*)(const hp::decoder_plan&, const hp::decoder&);
 
 /// Every legal plan that can be said is read back as it was, from YAML.
 void hold(writer write, int least, bool says_optimizers) {
   int said = 0, unsaid = 0, by_momentum = 0, on_host = 0, adapted = 0, number = 0;
-  for (const hp::decoder& d : {hp::test::llama3_8b, hp::test::llama3_8b_with_experts(16, 4096)})
-    for (const int devices : {1, 8, 16, 32}) {
-      hp::plan_question q;
-      q.devices = devices;
-      q.batch = 8 * devices;
-      q.sequence = 4096;
-      hp::visit_legal_plans(d, q, [&](hp::decoder_plan p) {
-        if (!write(p, d).unsaid.empty()) {
-          ++unsaid;
-          return;
-        }
-        for (const hp::named_formats& f : hp::known_formats)
-          for (int option = 0; option < 12; ++option) {
-            const int rank = option % 2 == 0 ? 0 : 16;
-            p.optimizer = static_cast<hp::optimizer_kind>(option / 2 % 3);
-            p.host_states = option < 6 || p.optimizer == hp::optimizer_kind::muon ? 0 : rank > 0 ? 375 : 1000;
-            p.formats = f.formats;
-            p.adapter_rank = rank;
-            p.adapted =
-                rank > 0 && ++number % 2 == 0 ? hp::adapted_products::attention_inputs : hp::adapted_products::all;
-            const hp::launch_text w = write(p, d);
-            if (!w.unsaid.empty()) {
-              ++unsaid;
-              continue;
-            }
-            ++said;
-            adapted += rank > 0 ? 1 : 0;
-            on_host += p.host_states > 0 ? 1 : 0;
-            by_momentum += p.optimizer == hp::optimizer_kind::sgd ? 1 : 0;
-            const hp::launch_plan back = hp::plan_of_trainer(hp::yaml_options_of(text_of(w), "words"), "words",
-                                                             hp::launch_form::document, devices);
-            ASSERT_EQ(back.plan, p) << text_of(w);
-            ASSERT_TRUE(back.unheeded.empty()) << back.unheeded[0];
-            ASSERT_TRUE(back.notes.empty()) << back.notes[0];
-          }
-      });
+  io_test::visit_plans({1, 8, 16, 32}, 8, [&](const hp::decoder& d, int devices, hp::decoder_plan p) {
+    if (!write(p, d).unsaid.empty()) {
+      ++unsaid;
+      return;
     }
+    for (const hp::named_formats& f : hp::known_formats)
+      for (int option = 0; option < 12; ++option) {
+        const int rank = option % 2 == 0 ? 0 : 16;
+        p.optimizer = static_cast<hp::optimizer_kind>(option / 2 % 3);
+        p.host_states = option < 6 || p.optimizer == hp::optimizer_kind::muon ? 0 : rank > 0 ? 375 : 1000;
+        p.formats = f.formats;
+        p.adapter_rank = rank;
+        p.adapted = rank > 0 && ++number % 2 == 0 ? hp::adapted_products::attention_inputs : hp::adapted_products::all;
+        const hp::launch_text w = write(p, d);
+        if (!w.unsaid.empty()) {
+          ++unsaid;
+          continue;
+        }
+        ++said;
+        adapted += rank > 0 ? 1 : 0;
+        on_host += p.host_states > 0 ? 1 : 0;
+        by_momentum += p.optimizer == hp::optimizer_kind::sgd ? 1 : 0;
+        const hp::launch_plan back = hp::plan_of_trainer(hp::yaml_options_of(io_test::text_of(w), "words"), "words",
+                                                         hp::launch_form::document, devices);
+        ASSERT_EQ(back.plan, p) << io_test::text_of(w);
+        ASSERT_TRUE(back.unheeded.empty()) << back.unheeded[0];
+        ASSERT_TRUE(back.notes.empty()) << back.notes[0];
+      }
+  });
   EXPECT_GT(said, least);
   EXPECT_GT(adapted, least / 3);
   EXPECT_EQ(by_momentum > least / 8, says_optimizers);

@@ -7,12 +7,17 @@ namespace hp = hyperparallel;
 
 namespace {
 
+/// The stage of a rank's chunk `chunk`, chunks numbered by their stages. Precondition: the placement has one copy.
+constexpr int stage_of_chunk(hp::stage_placement placement, int ranks, int rank, int chunk) {
+  return chunk * ranks + (placement == hp::stage_placement::v && chunk % 2 == 1 ? ranks - 1 - rank : rank);
+}
+
 TEST(stage_placement, each_rank_has_each_of_its_chunks_once) {
   for (const hp::stage_placement placement : {hp::stage_placement::loop, hp::stage_placement::v})
     for (int ranks = 1; ranks <= 6; ++ranks)
       for (int chunk = 0; chunk < 5; ++chunk)
         for (int rank = 0; rank < ranks; ++rank) {
-          const int stage = hp::stage_of_chunk(placement, ranks, rank, chunk);
+          const int stage = stage_of_chunk(placement, ranks, rank, chunk);
           EXPECT_EQ(stage / ranks, chunk);
           EXPECT_EQ(hp::rank_of_stage(placement, ranks, stage), rank);
         }

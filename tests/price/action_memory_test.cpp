@@ -10,6 +10,7 @@
 #include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/planner/decoder_plan.hpp>
 #include <hyperparallel/planner/plan_check.hpp>
+#include <hyperparallel/price/row_memory.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
 #include "planner/small_decoders.hpp"

@@ -6,6 +6,7 @@
 #include <hyperparallel/lowering/program_offload.hpp>
 #include <hyperparallel/lowering/step_durations.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
+#include <hyperparallel/price/period_part.hpp>
 #include <hyperparallel/price/step_estimate.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <hyperparallel/redistribution/candidates.hpp>
+#include <hyperparallel/redistribution/pattern_maker.hpp>
 #include <hyperparallel/redistribution/step_levels.hpp>
 
 #include "small_moves.hpp"

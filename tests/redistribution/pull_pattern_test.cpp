@@ -2,6 +2,7 @@
 #include <hyperparallel/redistribution/pull_pattern.hpp>
 
 #include <hyperparallel/redistribution/move_plan.hpp>
+#include <hyperparallel/redistribution/pattern_maker.hpp>
 
 #include "small_moves.hpp"
 

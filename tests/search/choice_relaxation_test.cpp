@@ -3,7 +3,7 @@
 
 #include <hyperparallel/search/choice_relaxation.hpp>
 
-#include "choice_graphs.hpp"
+#include "random_chains.hpp"
 
 namespace hp = hyperparallel;
 
@@ -27,15 +27,10 @@ TEST(ChoiceRelaxation, BoundsEveryChoiceWithinTheBudget) {
   for (unsigned seed = 0; seed < 600; ++seed) {
     const std::int64_t most_time = seed % 3 == 0 ? 30 : seed % 3 == 1 ? tera : tera * 1000;
     const std::int64_t most_memory = seed % 2 == 0 ? 30 : 100 * tera;
-    const choice_graphs::random_graph build{seed, {6, 4, most_time, most_memory}};
-    hp::owned_choice_graph g(hp::measure_choices(build));
-    build(g);
-    hp::owned_choice_order x(g.size);
-    const hp::choice_stage_measure m = hp::measure_stages(g, x);
-    hp::owned_choice_stages s(m.size);
-    hp::build_stages(g, m.size, x, s);
-    const auto all = choice_graphs::all_choices(g);
-    std::vector<std::int64_t> least(static_cast<std::size_t>(m.size.states));
+    const random_chains::chain g = random_chains::random_chain(seed, {6, 4, most_time, most_memory});
+    const hp::choice_stages s = g.stages();
+    const auto all = random_chains::all_choices(g);
+    std::vector<std::int64_t> least(static_cast<std::size_t>(s.states));
     const auto memory_only = [](std::int64_t, std::int64_t memory) { return memory; };
     hp::detail::fill_remaining(s, least.data(), memory_only);
     if (all.empty()) {

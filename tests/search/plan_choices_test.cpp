@@ -78,7 +78,7 @@ TEST(PlanChoices, AreTheChoicesOfCandidates) {
     std::vector<hp::extent_t> in_a_row;
     for (const auto& [compute, carried] : plans) in_a_row.push_back(compute + carried);
     std::sort(in_a_row.begin(), in_a_row.end());
-    hp::growing_choice_answer best(m.costs.size(), 6);
+    hp::choice_answer best(m.costs.size(), 6);
     hp::find_best_variants(m.costs, hp::no_memory_limit, best);
     ASSERT_EQ(best.code, hp::choice_search_code::ok);
     ASSERT_EQ(best.count, std::min(6, static_cast<int>(plans.size())));
@@ -103,7 +103,7 @@ TEST(PlanChoices, RowsWithinLimits) {
   EXPECT_EQ(all(hp::longest_time, every.back()).size(),
             static_cast<std::size_t>(std::lower_bound(every.begin(), every.end(), every.back()) - every.begin()));
   EXPECT_TRUE(all(0, hp::longest_time).empty());
-  hp::growing_choice_answer none(m.costs.size(), 2);
+  hp::choice_answer none(m.costs.size(), 2);
   hp::find_best_variants(m.costs, 0, none);
   EXPECT_EQ(none.code, hp::choice_search_code::over_budget);
   EXPECT_GT(none.least_memory, 0);

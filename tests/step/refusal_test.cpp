@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/step/step_verdict.hpp>
 #include <hyperparallel/step/training_step.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>

@@ -13,9 +13,10 @@ namespace {
 
 std::vector<hp::refusal_words> all_words() {
   std::vector<hp::refusal_words> all;
-  for (const hp::refusal_words& one : hp::detail::refusal_table) all.push_back(one);
-  for (const hp::refusal_words& one : hp::detail::graph_refusal_table) all.push_back(one);
-  for (const hp::refusal_words& one : hp::detail::pipeline_refusal_table) all.push_back(one);
+  hp::detail::any_refusal([&](const hp::refusal_words& one) {
+    all.push_back(one);
+    return false;
+  });
   return all;
 }
 

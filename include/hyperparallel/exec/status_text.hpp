@@ -13,48 +13,26 @@
 #include <hyperparallel/layout/layout_value.hpp>
 #include <hyperparallel/operators/factor_extents.hpp>
 #include <hyperparallel/operators/propagate.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 constexpr const char* name_of(extents_code code) {
-  constexpr const char* names[] = {"ok",
-                                   "operand_count_differs_from_rule",
-                                   "operand_rank_differs_from_rule",
-                                   "factor_extents_differ",
-                                   "factor_extent_is_fixed",
-                                   "dim_extent_is_fixed",
-                                   "dim_has_two_unknown_factors",
-                                   "factor_extent_is_not_known",
-                                   "work_overflows"};
-  static_assert(static_cast<int>(extents_code::work_overflows) + 1 == sizeof names / sizeof *names);
-  return names[static_cast<int>(code)];
+  return enum_name(
+      "ok\0operand_count_differs_from_rule\0operand_rank_differs_from_rule\0factor_extents_differ\0"
+      "factor_extent_is_fixed\0dim_extent_is_fixed\0dim_has_two_unknown_factors\0factor_extent_is_not_known\0"
+      "work_overflows",
+      code);
 }
 
 constexpr const char* name_of(rule_code code) {
-  constexpr const char* names[] = {"ok",
-                                   "text_is_malformed",
-                                   "too_many_operands",
-                                   "too_many_results",
-                                   "too_many_dims",
-                                   "too_many_terms",
-                                   "too_many_factors",
-                                   "factor_is_used_twice_in_one_tensor",
-                                   "mask_differs_from_dims",
-                                   "term_is_no_factor",
-                                   "factor_is_in_no_tensor",
-                                   "kind_does_not_fit_the_results",
-                                   "reductions_do_not_commute",
-                                   "axis_is_out_of_range",
-                                   "axes_repeat",
-                                   "axes_differ_from_rank",
-                                   "sizes_do_not_fit",
-                                   "attribute_is_invalid",
-                                   "operand_rank_differs_from_text",
-                                   "operand_count_differs_from_text",
-                                   "last_dim_is_no_multiple",
-                                   "words_of_a_group_differ"};
-  static_assert(static_cast<int>(rule_code::words_of_a_group_differ) + 1 == sizeof names / sizeof *names);
-  return names[static_cast<int>(code)];
+  return enum_name(
+      "ok\0text_is_malformed\0too_many_operands\0too_many_results\0too_many_dims\0too_many_terms\0too_many_factors\0"
+      "factor_is_used_twice_in_one_tensor\0mask_differs_from_dims\0term_is_no_factor\0factor_is_in_no_tensor\0"
+      "kind_does_not_fit_the_results\0reductions_do_not_commute\0axis_is_out_of_range\0axes_repeat\0"
+      "axes_differ_from_rank\0sizes_do_not_fit\0attribute_is_invalid\0operand_rank_differs_from_text\0"
+      "operand_count_differs_from_text\0last_dim_is_no_multiple\0words_of_a_group_differ",
+      code);
 }
 
 struct dtensor_error : std::invalid_argument {

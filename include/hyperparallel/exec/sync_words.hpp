@@ -15,11 +15,20 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <hyperparallel/exec/event_counters.hpp>
 #include <hyperparallel/exec/parking.hpp>
 #include <hyperparallel/support/owned.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
+
+/// The value that event counter must reach for a wait of `threshold` in run `generation`.
+constexpr std::uint32_t event_target(std::uint32_t generation, std::uint32_t total, std::uint32_t threshold) {
+  return generation * total + threshold;
+}
+
+/// Whether `value` is at or past `target`. Domain: the two are less than 2³¹ apart.
+constexpr bool event_reached(std::uint32_t value, std::uint32_t target) {
+  return static_cast<std::int32_t>(value - target) >= 0;
+}
 
 class sync_words {
  public:

@@ -57,8 +57,7 @@ constexpr graph_status check_loops(const graph& g, const graph_operator& o) {
 
 constexpr graph_status check_graph(const graph& g) {
   if (g.status.code != graph_code::ok) return g.status;
-  growing_array<bool> ready;
-  ready.resize(g.tensor.size);
+  growing_array<bool> ready(g.tensor.size);
   for (int t = 0; t < g.tensor.size; ++t) {
     const graph_tensor& whole = g.tensor[t];
     ready[t] =
@@ -70,8 +69,7 @@ constexpr graph_status check_graph(const graph& g) {
         !(whole.shape == g.tensor[whole.source].shape))
       return {graph_code::replaced_tensor_differs, -1, whole.name};
   }
-  growing_array<bool> closed;  // segments of the phase whose run of operators has ended
-  closed.resize(g.segment.size, false);
+  growing_array<bool> closed(g.segment.size, false);  // segments of the phase whose run of operators has ended
   for (int i = 0; i < g.op.size; ++i) {
     const graph_operator& o = g.op[i];
     if (i > 0) {

@@ -175,52 +175,21 @@ class gradient_pass {
     const int number = g.op.push(b.op), forward = b.op.forward;
     for (int r = 0; r < b.op.result_count; ++r) {
       const int source = g.op.item[forward].operand[b.operand[r]];
-      const int made = append_tensor(source, b.op.segment, number);
+      const int made = append_gradient(g, source, b.op.segment, number);
       g.op.item[number].result[r] = made;
       if (wants_gradient(forward, b.operand[r]))
         contribute_to_operand(forward, b.operand[r], made);
       else
-        name_gradient(made, source, number);  // made beside one that is wanted
+        name_gradient(g, made, source, number);  // made beside one that is wanted
     }
   }
 
   /// The gradient of result `r` of operator `f` where nothing reads the result: zeros that lie as it does.
   constexpr void append_zero_gradient(int f, int r) {
     const int number = g.op.push(build_zero_gradient(g, f, r)), t = g.op[f].result[r];
-    g.tensor[t].gradient = append_tensor(t, g.op[f].segment, number);
+    g.tensor[t].gradient = append_gradient(g, t, g.op[f].segment, number);
     g.op[number].result[0] = g.tensor[t].gradient;
-    name_gradient(g.tensor[t].gradient, t, 0);
-  }
-
-  /// A gradient of `source`, not named yet: its name says whether it is the only part.
-  constexpr int append_tensor(int source, int segment, int producer) {
-    graph_tensor t;
-    t.name = -1;
-    t.type = g.tensor.item[source].type;
-    t.kind = graph_tensor_kind::gradient;
-    t.shape = g.tensor.item[source].shape;
-    for (int d = 0; d < t.shape.rank; ++d) t.dim[d] = g.tensor.item[source].dim[d];
-    t.producer = producer;
-    t.source = source;
-    t.segment = segment;
-    return g.tensor.push(t);
-  }
-
-  /// "gradient(name)", or "gradient(name):part". An operator has the name of its first result.
-  constexpr void name_gradient(int tensor, int source, int part) {
-    char suffix[16] = {')', ':'};
-    if (part == 0) {
-      suffix[1] = '\0';
-    } else {
-      char digits[12] = {};
-      int count = 0, at = 2;
-      for (int n = part; n > 0; n /= 10) digits[count++] = static_cast<char>('0' + n % 10);
-      while (count > 0) suffix[at++] = digits[--count];
-    }
-    const int name = add_text(g, "gradient(", g.name_of_tensor(source), suffix);
-    g.tensor.item[tensor].name = name;
-    graph_operator& producer = g.op.item[g.tensor.item[tensor].producer];
-    if (producer.result[0] == tensor) producer.name = name;
+    name_gradient(g, g.tensor[t].gradient, t, 0);
   }
 
   /// The sum of a slot's contributions to the gradient of `t`, which it leaves empty; -1 where there are none.
@@ -231,7 +200,7 @@ class gradient_pass {
     int joined = contributions.item[place].tensor, part = 0;
     bool last = contributions.item[place].next < 0;
     const auto name_part = [&](int tensor) {
-      if (g.tensor.item[tensor].name < 0) name_gradient(tensor, t, last ? 0 : ++part);
+      if (g.tensor.item[tensor].name < 0) name_gradient(g, tensor, t, last ? 0 : ++part);
     };
     name_part(joined);
     while (!last) {
@@ -245,11 +214,11 @@ class gradient_pass {
       graph_operator o = start(id_of<ops::sum>, segment);
       bind_loops(g, o, ops::sum::text, operands, count, nullptr, 0);
       const int number = g.op.push(o);
-      joined = append_tensor(t, segment, number);
+      joined = append_gradient(g, t, segment, number);
       g.op[number].result[0] = joined;
       // Of a tensor that a segment carries, the part inside has the plain name where both need a sum.
       if (last)
-        name_gradient(joined, t, g.tensor[t].gradient < 0 ? 0 : ++part);
+        name_gradient(g, joined, t, g.tensor[t].gradient < 0 ? 0 : ++part);
       else
         name_part(joined);
     }
@@ -268,7 +237,7 @@ class gradient_pass {
     graph_operator o = start(id_of<ops::fill>, g.tensor[g.loss].segment);
     o.real[0] = 1.0 / static_cast<double>(g.micro_batches);
     bind_loops(g, o, "->", nullptr, 0, nullptr, 0);
-    const int number = g.op.push(o), seed = append_tensor(g.loss, o.segment, number);
+    const int number = g.op.push(o), seed = append_gradient(g, g.loss, o.segment, number);
     g.op[number].result[0] = seed;
     return seed;
   }

@@ -48,6 +48,37 @@ constexpr bool is_rule_of_its_operator(const graph& g, const graph_operator& bac
   return writes_rule(g.value_of(backward), g.rule_of(backward));
 }
 
+/// A gradient of `source`, not named yet: its name says whether it is the only part.
+constexpr int append_gradient(graph& g, int source, int segment, int producer) {
+  graph_tensor t;
+  t.name = -1;
+  t.type = g.tensor.item[source].type;
+  t.kind = graph_tensor_kind::gradient;
+  t.shape = g.tensor.item[source].shape;
+  for (int d = 0; d < t.shape.rank; ++d) t.dim[d] = g.tensor.item[source].dim[d];
+  t.producer = producer;
+  t.source = source;
+  t.segment = segment;
+  return g.tensor.push(t);
+}
+
+/// "gradient(name)", or "gradient(name):part". An operator has the name of its first result.
+constexpr void name_gradient(graph& g, int tensor, int source, int part) {
+  char suffix[16] = {')', ':'};
+  if (part == 0) {
+    suffix[1] = '\0';
+  } else {
+    char digits[12] = {};
+    int count = 0, at = 2;
+    for (int n = part; n > 0; n /= 10) digits[count++] = static_cast<char>('0' + n % 10);
+    while (count > 0) suffix[at++] = digits[--count];
+  }
+  const int name = add_text(g, "gradient(", g.name_of_tensor(source), suffix);
+  g.tensor.item[tensor].name = name;
+  graph_operator& producer = g.op.item[g.tensor.item[tensor].producer];
+  if (producer.result[0] == tensor) producer.name = name;
+}
+
 }  // namespace detail
 
 /// The backward operator of a rule. Gradients of the forward operator's results are in `graph_tensor::gradient`.

@@ -13,8 +13,7 @@ namespace hyperparallel { inline namespace v0_2 {
 constexpr void arrange_operators(graph& g, const growing_array<int>& order) {
   growing_array<graph_operator> arranged;
   arranged.reserve(order.size);
-  growing_array<int> place;
-  place.resize(g.op.size, -1);
+  growing_array<int> place(g.op.size, -1);
   for (int i = 0; i < order.size; ++i) {
     place[order[i]] = i;
     arranged.push(g.op[order[i]]);

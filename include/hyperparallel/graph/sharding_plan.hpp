@@ -8,6 +8,7 @@
 // Laws: every entry of an accepted plan decides something; a name that no pattern matches keeps its layout.
 // Applied to tensors in dtensor/sharded_set.hpp; a strategy pins the tensors of a model by the same patterns.
 
+#include <hyperparallel/support/enum_text.hpp>
 #include <hyperparallel/support/fixed_string.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -61,13 +62,10 @@ enum class sharding_plan_code : unsigned char {
 };
 
 constexpr const char* name_of(sharding_plan_code c) {
-  constexpr const char* names[] = {"ok",
-                                   "pattern_matches_nothing",
-                                   "pattern_is_overridden",
-                                   "key_ends_neither_in_input_nor_output",
-                                   "function_is_unknown",
-                                   "key_is_planned_twice"};
-  return names[static_cast<int>(c)];
+  return enum_name(
+      "ok\0pattern_matches_nothing\0pattern_is_overridden\0key_ends_neither_in_input_nor_output\0function_is_unknown\0"
+      "key_is_planned_twice",
+      c);
 }
 
 struct sharding_plan_status {

@@ -24,6 +24,7 @@
 #include <hyperparallel/graph/graph.hpp>
 #include <hyperparallel/graph/recomputation.hpp>
 #include <hyperparallel/graph/sharding_plan.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -43,19 +44,11 @@ enum class stage_cut_code : unsigned char {
 };
 
 constexpr const char* name_of(stage_cut_code c) {
-  constexpr const char* names[] = {"ok",
-                                   "graph_is_refused",
-                                   "segment_is_folded",
-                                   "stages_are_not_positive",
-                                   "layers_are_too_few",
-                                   "layers_do_not_add_up",
-                                   "layers_for_other_stages",
-                                   "stage_has_no_layer",
-                                   "stage_does_not_exist",
-                                   "rule_matches_nothing",
-                                   "stage_has_no_operator",
-                                   "operator_reads_later_stage"};
-  return names[static_cast<int>(c)];
+  return enum_name(
+      "ok\0graph_is_refused\0segment_is_folded\0stages_are_not_positive\0layers_are_too_few\0layers_do_not_add_up\0"
+      "layers_for_other_stages\0stage_has_no_layer\0stage_does_not_exist\0rule_matches_nothing\0stage_has_no_operator\0"
+      "operator_reads_later_stage",
+      c);
 }
 
 struct stage_cut_status {
@@ -99,8 +92,7 @@ class stage_cutter {
       for (int i = 0; i < op.operand_count; ++i)
         if (int& stage = cut_.of_tensor[op.operand[i]]; stage < 0) stage = cut_.of_op[o];
     }
-    growing_array<bool> used;
-    used.resize(cut_.stages, false);
+    growing_array<bool> used(cut_.stages, false);
     for (int o = 0; o < g.op.size && cut_.status.ok(); ++o)
       if (g.op.item[o].phase == graph_phase::forward) used[cut_.of_op[o]] = true;
     for (int s = cut_.stages - 1; s >= 0 && cut_.status.ok(); --s)
@@ -184,8 +176,7 @@ constexpr int number_layers(const graph& g, growing_array<int>& layer) {
 template <std::size_t Rules>
 constexpr stage_cut cut_by_names(const graph& g, const stage_rule (&rules)[Rules], int stages) {
   stage_cut_status s = detail::check_stages(g, stages);
-  growing_array<int> said;
-  said.resize(g.op.size, -1);
+  growing_array<int> said(g.op.size, -1);
   for (int r = 0; r < static_cast<int>(Rules) && s.ok(); ++r) {
     if (rules[r].stage < 0 || rules[r].stage >= stages)
       s = {stage_cut_code::stage_does_not_exist, r, rules[r].stage, stages};

@@ -73,16 +73,6 @@ constexpr int rotation_step(rotation_kind kind, int devices, int rank, int peer)
   return detail::shift_of(kind, devices, detail::digit_sum(devices, peer, rank, true));
 }
 
-/// Whether in every step all ranks send over one and the same level. O(devices² · levels).
-constexpr bool keeps_levels(const topology_value& t, rotation_kind kind, int devices) {
-  for (int step = 1; step < devices; ++step)
-    for (int rank = 1; rank < devices; ++rank)
-      if (level_between(t, rank, rotation_peer(kind, devices, rank, step)) !=
-          level_between(t, 0, rotation_peer(kind, devices, 0, step)))
-        return false;
-  return true;
-}
-
 /// What one step carries: bytes for each peer, and the receiver's work on what came.
 struct rotation_load {
   std::int64_t bytes = 0;

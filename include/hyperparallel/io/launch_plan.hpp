@@ -111,11 +111,14 @@ inline std::string on_one_line(std::string text) {
 
 namespace detail {
 
-/// Whether the name begins with one of these.
-template <std::size_t N>
-constexpr bool begins_as_one_of(const std::string_view (&beginnings)[N], std::string_view name) {
-  return std::any_of(std::begin(beginnings), std::end(beginnings),
-                     [&](std::string_view b) { return name.starts_with(b); });
+/// Whether the name begins with one of these words, which blanks part.
+constexpr bool begins_as_one_of(std::string_view beginnings, std::string_view name) {
+  while (!beginnings.empty()) {
+    const std::string_view one = beginnings.substr(0, beginnings.find(' '));
+    if (name.starts_with(one)) return true;
+    beginnings.remove_prefix(std::min(one.size() + 1, beginnings.size()));
+  }
+  return false;
 }
 
 /// Of an option that stands twice: argparse takes the last, a TOML file is refused.

@@ -100,11 +100,8 @@ class megatron_reader : private launch_book {
     data_ = static_cast<int>(left);
     p.dp = data_;
     p.sequence_parallel = stands("sequence-parallel") && p.tp > 1;
-    read_vocabulary();
-  }
-  /// The table is padded so that each tensor rank has whole rows, by default in 128s.
-  void read_vocabulary() {
-    const extent_t step = extent_t{number("make-vocab-size-divisible-by", 128)} * out_.plan.tp;
+    // The table is padded so that each tensor rank has whole rows, by default in 128s.
+    const extent_t step = extent_t{number("make-vocab-size-divisible-by", 128)} * p.tp;
     const extent_t padded = ceil_divide(d.vocabulary, step) * step;
     if (padded != d.vocabulary) out_.vocabulary = padded;
   }
@@ -272,97 +269,17 @@ class megatron_reader : private launch_book {
 
   /// Options of data, training, files and reports, which change neither memory nor time of a step.
   static bool is_idle(std::string_view name) {
-    constexpr std::string_view beginnings[] = {"lr",
-                                               "data-",
-                                               "save",
-                                               "load",
-                                               "log-",
-                                               "eval-",
-                                               "tensorboard",
-                                               "wandb",
-                                               "train-",
-                                               "tokenizer",
-                                               "vocab-",
-                                               "merge-",
-                                               "weight-",
-                                               "adam-",
-                                               "muon-",
-                                               "clip-",
-                                               "init-",
-                                               "split",
-                                               "seed",
-                                               "rdzv",
-                                               "master",
-                                               "node",
-                                               "distributed",
-                                               "exit",
-                                               "dataloader",
-                                               "num-workers",
-                                               "ckpt",
-                                               "dist-ckpt",
-                                               "min-lr",
-                                               "decay",
-                                               "norm-",
-                                               "normal",
-                                               "rotary",
-                                               "position-",
-                                               "max-position",
-                                               "swiglu",
-                                               "squared-relu",
-                                               "disable-bias",
-                                               "add-qkv-bias",
-                                               "qk-layernorm",
-                                               "group-query",
-                                               "use-rotary",
-                                               "use-rope",
-                                               "untie-",
-                                               "attention-dropout",
-                                               "hidden-dropout",
-                                               "moe-router-load",
-                                               "moe-aux-loss",
-                                               "moe-router-score",
-                                               "moe-router-bias",
-                                               "moe-router-enable",
-                                               "moe-router-topk-scaling",
-                                               "moe-router-num-groups",
-                                               "moe-router-group",
-                                               "moe-layer-freq",
-                                               "moe-z-loss",
-                                               "moe-shared-expert-intermediate",
-                                               "multi-latent",
-                                               "q-lora",
-                                               "kv-lora",
-                                               "qk-head",
-                                               "qk-pos",
-                                               "v-head",
-                                               "mscale",
-                                               "no-create",
-                                               "no-load",
-                                               "no-save",
-                                               "no-check",
-                                               "no-mmap",
-                                               "no-initialization",
-                                               "use-checkpoint",
-                                               "use-mcore",
-                                               "use-legacy",
-                                               "transformer-impl",
-                                               "override",
-                                               "reset-",
-                                               "create-",
-                                               "timing",
-                                               "profile",
-                                               "manual-gc",
-                                               "mock-data",
-                                               "make-vocab",
-                                               "start-weight",
-                                               "end-weight",
-                                               "override-opt",
-                                               "tee",
-                                               "role",
-                                               "local",
-                                               "standalone",
-                                               "max-restarts"};
-    return begins_as_one_of(beginnings, name);
+    return begins_as_one_of(
+        "lr data- save load log- eval- tensorboard wandb train- tokenizer vocab- merge- weight- adam- muon- clip- "
+        "init- split seed rdzv master node distributed exit dataloader num-workers ckpt dist-ckpt min-lr decay "
+        "norm- normal rotary position- max-position swiglu squared-relu disable-bias add-qkv-bias qk-layernorm "
+        "group-query use-rotary use-rope untie- attention-dropout hidden-dropout moe-router-load moe-aux-loss "
+        "moe-router-score moe-router-bias moe-router-enable moe-router-topk-scaling moe-router-num-groups "
+        "moe-router-group moe-layer-freq moe-z-loss moe-shared-expert-intermediate multi-latent q-lora kv-lora "
+        "qk-head qk-pos v-head mscale no-create no-load no-save no-check no-mmap no-initialization use-checkpoint "
+        "use-mcore use-legacy transformer-impl override reset- create- timing profile manual-gc mock-data "
+        "make-vocab start-weight end-weight override-opt tee role local standalone max-restarts",
+        name);
   }
 
   const decoder& d;

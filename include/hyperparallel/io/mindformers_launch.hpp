@@ -184,66 +184,20 @@ class mindformers_reader : private launch_book {
 
   /// Of data, files, logs, generation and the model's sizes, which the config.json has.
   static bool is_idle(std::string_view name) {
-    constexpr std::string_view beginnings[] = {"seed",
-                                               "output_dir",
-                                               "load_",
-                                               "auto_trans_ckpt",
-                                               "only_save_strategy",
-                                               "resume_training",
-                                               "run_mode",
-                                               "trainer",
-                                               "src_strategy",
-                                               "transform_",
-                                               "train_dataset",
-                                               "eval_dataset",
-                                               "eval_",
-                                               "do_eval",
-                                               "metric",
-                                               "lr_schedule",
-                                               "lr_scale",
-                                               "layer_scale",
-                                               "optimizer.",
-                                               "callbacks",
-                                               "processor",
-                                               "remote_save_url",
-                                               "save_",
-                                               "init_start_profile",
-                                               "profile",
-                                               "runner_config.epochs",
-                                               "runner_config.sink",
-                                               "runner_config.initial",
-                                               "runner_wrapper",
-                                               "train_precision_sync",
-                                               "monitor_config",
-                                               "use_parallel",
-                                               "use_clip_grad",
-                                               "wrapper_config",
-                                               "balanced_load",
-                                               "print_separate_loss",
-                                               "model.arch",
-                                               "auto_tune",
-                                               "filepath_prefix",
-                                               "autotune",
-                                               "infer",
-                                               "register_path",
-                                               "context.device_id",
-                                               "context.device_target",
-                                               "context.mode",
-                                               "context.save_graphs",
-                                               "context.max_call_depth",
-                                               "parallel.parallel_mode",
-                                               "parallel.gradients_mean",
-                                               "parallel.loss_repeated_mean",
-                                               "parallel.full_batch",
-                                               "parallel.dataset_strategy",
-                                               "parallel.search_mode",
-                                               "parallel.strategy_ckpt",
-                                               "moe_config",
-                                               "parallel_config.gradient_aggregation_group"};
+    constexpr std::string_view beginnings =
+        "seed output_dir load_ auto_trans_ckpt only_save_strategy resume_training run_mode trainer src_strategy "
+        "transform_ train_dataset eval_dataset eval_ do_eval metric lr_schedule lr_scale layer_scale optimizer. "
+        "callbacks processor remote_save_url save_ init_start_profile profile runner_config.epochs "
+        "runner_config.sink runner_config.initial runner_wrapper train_precision_sync monitor_config use_parallel "
+        "use_clip_grad wrapper_config balanced_load print_separate_loss model.arch auto_tune filepath_prefix "
+        "autotune infer register_path context.device_id context.device_target context.mode context.save_graphs "
+        "context.max_call_depth parallel.parallel_mode parallel.gradients_mean parallel.loss_repeated_mean "
+        "parallel.full_batch parallel.dataset_strategy parallel.search_mode parallel.strategy_ckpt moe_config "
+        "parallel_config.gradient_aggregation_group";
     if (begins_as_one_of(beginnings, name)) return true;
     constexpr std::string_view model = "model.model_config.";
-    constexpr std::string_view of_memory[] = {"use_flash_attention", "fine_grain_interleave", "moe_config",
-                                              "layernorm_compute",   "softmax_compute",       "rotary_"};
+    constexpr std::string_view of_memory =
+        "use_flash_attention fine_grain_interleave moe_config layernorm_compute softmax_compute rotary_";
     if (!name.starts_with(model)) return false;
     name.remove_prefix(model.size());
     return !begins_as_one_of(of_memory, name);

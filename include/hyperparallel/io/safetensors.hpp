@@ -223,27 +223,4 @@ class safetensors_file {
   std::vector<std::string> checksums_;  ///< of header_.tensors
 };
 
-/// A whole file in memory.
-struct safetensors_contents {
-  safetensors_header header;
-  std::vector<std::byte> data;
-
-  std::span<const std::byte> data_of(const tensor_entry& t) const {
-    return std::span(data).subspan(static_cast<std::size_t>(t.begin), static_cast<std::size_t>(t.end - t.begin));
-  }
-};
-
-/// Reads all tensors of `path`. Throws io_error.
-inline safetensors_contents read_safetensors(const std::string& path) {
-  const safetensors_file file(path);
-  safetensors_contents contents{file.header(), {}};
-  const std::vector<tensor_entry>& all = contents.header.tensors;
-  contents.data.resize(all.empty() ? 0 : static_cast<std::size_t>(all.back().end));
-  for (const tensor_entry& t : all)
-    file.read(
-        t.name,
-        std::span(contents.data).subspan(static_cast<std::size_t>(t.begin), static_cast<std::size_t>(t.end - t.begin)));
-  return contents;
-}
-
 }}  // namespace hyperparallel::v0_2

@@ -57,35 +57,14 @@ inline constexpr torchtitan_key expert_tensor{"parallelism.expert_tensor_paralle
 
 /// Keys of data, training, files and reports, which change neither memory nor time of a step; those of narrow products where none is taken.
 inline bool is_idle_key(std::string_view name, bool narrow) {
-  constexpr std::string_view narrowings[] = {"float8.", "mx.", "quantize."};
-  constexpr std::string_view lists_of_modules[] = {"quantize.grouped_mm.", "quantize.moe."};
-  constexpr std::string_view beginnings[] = {"job.",
-                                             "profiling.",
-                                             "metrics.",
-                                             "model.",
-                                             "checkpoint.",
-                                             "lr_scheduler.",
-                                             "comm.",
-                                             "validation.",
-                                             "memory_estimation.",
-                                             "fault_tolerance.",
-                                             "experimental.custom",
-                                             "debug.",
-                                             "training.dataset",
-                                             "training.dataloader",
-                                             "training.steps",
-                                             "training.max_norm",
-                                             "training.seed",
-                                             "training.gc_",
-                                             "training.warmup_steps",
-                                             "optimizer.lr",
-                                             "optimizer.beta",
-                                             "optimizer.eps",
-                                             "optimizer.weight_decay",
-                                             "activation_checkpoint.preserve_rng",
-                                             "activation_checkpoint.determinism",
-                                             "activation_checkpoint.debug",
-                                             "activation_checkpoint.visualize"};
+  constexpr std::string_view narrowings = "float8. mx. quantize.";
+  constexpr std::string_view lists_of_modules = "quantize.grouped_mm. quantize.moe.";
+  constexpr std::string_view beginnings =
+      "job. profiling. metrics. model. checkpoint. lr_scheduler. comm. validation. memory_estimation. "
+      "fault_tolerance. experimental.custom debug. training.dataset training.dataloader training.steps "
+      "training.max_norm training.seed training.gc_ training.warmup_steps optimizer.lr optimizer.beta optimizer.eps "
+      "optimizer.weight_decay activation_checkpoint.preserve_rng activation_checkpoint.determinism "
+      "activation_checkpoint.debug activation_checkpoint.visualize";
   return begins_as_one_of(beginnings, name) || begins_as_one_of(lists_of_modules, name) ||
          (!narrow && begins_as_one_of(narrowings, name));
 }

@@ -25,18 +25,17 @@
 #include <vector>
 
 #include <hyperparallel/io/folded_experts.hpp>
-#include <hyperparallel/io/launch_plan.hpp>
-#include <hyperparallel/io/torchtitan_keys.hpp>
+#include <hyperparallel/io/torchtitan_book.hpp>
 #include <hyperparallel/io/torchtitan_split.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
-class torchtitan_reader : private launch_book {
+class torchtitan_reader : private torchtitan_book {
  public:
   torchtitan_reader(const std::vector<launch_option>& given, const std::string& path, const decoder& model, int devices)
-      : launch_book(given, path, "", same_option::refused), d(model), world_(devices) {}
+      : torchtitan_book(given, path), d(model), world_(devices) {}
 
   launch_plan read() {
     read_degrees();
@@ -44,7 +43,7 @@ class torchtitan_reader : private launch_book {
     read_batch();
     read_pipeline();
     read_recomputation();
-    read_converters();
+    read_converters(d.has_experts);
     read_compilation();
     name_others();
     name_unheeded([&](const std::string& name) { return is_idle_key(name, narrow_); });
@@ -53,45 +52,6 @@ class torchtitan_reader : private launch_book {
   }
 
  private:
-  /// Null where none of its names stands; refuses two.
-  option find(const torchtitan_key& key) {
-    option found = nullptr;
-    for (const char* name : {key.name, key.older, key.oldest}) {
-      const option o = name == nullptr ? nullptr : launch_book::find(name);
-      if (o != nullptr && found != nullptr)
-        refuse(*o, "is the older name of " + found->name + " in line " + std::to_string(found->line));
-      if (o != nullptr) found = o;
-    }
-    return found;
-  }
-  /// The one value of a key; `otherwise` where it does not stand.
-  std::string word(const torchtitan_key& key, const char* otherwise = "") {
-    const option o = find(key);
-    if (o == nullptr) return otherwise;
-    if (o->values.size() != 1) refuse(*o, "expected one value");
-    return o->values[0];
-  }
-  int number(const torchtitan_key& key, int otherwise, int least = 1) {
-    word(key);
-    const option o = find(key);
-    return o == nullptr ? otherwise : launch_book::number(o->name.c_str(), otherwise, least);
-  }
-  bool flag(const torchtitan_key& key, bool otherwise = false) {
-    const std::string text = word(key, otherwise ? "true" : "false");
-    if (text != "true" && text != "false") refuse(*find(key), "expected true or false");
-    return text == "true";
-  }
-  /// In the line of the first of these that stands. Precondition: one does.
-  void contradict_at(std::initializer_list<torchtitan_key> keys, const std::string& why) {
-    for (const torchtitan_key& key : keys)
-      if (const option o = find(key)) return contradict(*o, why);
-    miss(keys.begin()->name);
-  }
-  void leave(const torchtitan_key& key, const std::string& why = "") {
-    out_.unheeded.push_back(told(*find(key)) + (why.empty() ? "" : ": " + why));
-  }
-  static std::string text_of(extent_t n) { return std::to_string(n); }
-
   void read_degrees() {
     decoder_plan& p = out_.plan;
     copies_ = number(torchtitan_keys::replicate, 1);
@@ -121,12 +81,6 @@ class torchtitan_reader : private launch_book {
       out_.notes.push_back(
           "no data or context rank shards parameters: torchtitan computes under autocast, or in f32, counted as with "
           "shards");
-  }
-  /// Stops growing above what a plan may have.
-  static extent_t product_of(std::initializer_list<extent_t> factors) {
-    extent_t product = 1;
-    for (const extent_t f : factors) product = std::min(product * f, largest_plan_number + 1);
-    return product;
   }
   int stage_of_shards() {
     const torchtitan_key key{"parallelism.fsdp_reshard_after_forward", "training.fsdp_reshard_after_forward"};
@@ -259,38 +213,6 @@ class torchtitan_reader : private launch_book {
       leave(option_key, why);
   }
 
-  /// Products in fp8.
-  void read_converters() {
-    bool experts = false;
-    narrow_ = flag(torchtitan_keys::narrow);
-    const option o = launch_book::find("model.converters");
-    for (const std::string& list : o == nullptr ? std::vector<std::string>() : o->values)
-      for (std::size_t at = 0; at <= list.size();) {
-        const std::size_t end = std::min(list.find(',', at), list.size());
-        std::string_view each = std::string_view(list).substr(at, end - at);
-        while (each.starts_with(' ')) each.remove_prefix(1);
-        at = end + 1;
-        if (is_one_of(each, {"float8", "quantize.linear.float8", "quantize.dense.float8", "mx", "quantize.linear.mx"}))
-          narrow_ = true;
-        else if (is_one_of(each, {"quantize.grouped_mm.float8", "quantize.moe.float8", "quantize.grouped_mm.mx"}))
-          experts = true;
-        else if (!each.empty())
-          out_.unheeded.push_back("model.converters " + std::string(each) + " (line " + std::to_string(o->line) + ")");
-      }
-    for (const char* name : {"float8.moe_fqns", "float8.moe_fqns_prototype", "mx.moe_fqns_prototype"})
-      if (const option of = launch_book::find(name)) experts = experts || (narrow_ && !of->values.empty());
-    out_.plan.formats = find_formats(narrow_ ? "fp8" : "bf16")->formats;
-    if (narrow_)
-      out_.notes.push_back(
-          "products in fp8 are counted in bf16 on --stack fsdp2 and fsdp2_compiled, in fp8 on --stack megatron");
-    if (d.has_experts && narrow_ != experts && (experts || o != nullptr))
-      out_.unheeded.push_back(told(*o) + (experts ? ": products of experts in fp8 are counted in bf16"
-                                                  : ": products of experts are counted in fp8, too"));
-  }
-  static bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  }
-
   void read_compilation() {
     const option parts = launch_book::find("compile.components");
     const auto has = [&](const char* part) {
@@ -338,27 +260,9 @@ class torchtitan_reader : private launch_book {
       if (word(o.key, o.usual) != o.usual && o.matters) leave(o.key);
     name_narrow();
   }
-  /// Of float8 what goes beyond products; head and routers stay in bf16 here.
-  void name_narrow() {
-    for (const char* section : {"float8.", "quantize.linear.float8.", "quantize.dense.float8."}) {
-      for (const char* key : {"enable_fsdp_float8_all_gather", "precompute_float8_dynamic_scale_for_fsdp", "emulate",
-                              "force_recompute_fp8_weight_in_bwd"}) {
-        const std::string name = std::string(section) + key;
-        if (flag({name.c_str()}) && narrow_) leave({name.c_str()});
-      }
-      const option o = launch_book::find((std::string(section) + "filter_fqns").c_str());
-      if (o == nullptr || !narrow_) continue;
-      if (!std::all_of(o->values.begin(), o->values.end(), [](const std::string& each) {
-            return is_one_of(each, {"output", "lm_head", "router.gate", "moe.router.gate"});
-          }))
-        out_.unheeded.push_back(told(*o));
-    }
-  }
-
   const decoder& d;
   extent_t world_;
   int copies_ = 1, shards_ = 1, local_ = 1;
-  bool narrow_ = false;  ///< products are in fp8
 };
 
 }  // namespace detail

@@ -14,140 +14,30 @@ namespace hyperparallel { inline namespace v0_2 {
 namespace detail {
 
 /// Of the Trainer, of LLaMA-Factory and of launchers: what names begin with.
-inline constexpr std::string_view idle_of_trainer[] = {"output_dir",
-                                                       "overwrite_",
-                                                       "logging_",
-                                                       "log_",
-                                                       "save_",
-                                                       "eval_",
-                                                       "evaluation_",
-                                                       "do_",
-                                                       "num_train_",
-                                                       "max_steps",
-                                                       "learning_rate",
-                                                       "lr_",
-                                                       "warmup_",
-                                                       "weight_decay",
-                                                       "adam_",
-                                                       "max_grad_norm",
-                                                       "label_",
-                                                       "seed",
-                                                       "data_seed",
-                                                       "report_to",
-                                                       "run_name",
-                                                       "resume_",
-                                                       "dataloader_",
-                                                       "ddp_timeout",
-                                                       "ddp_find",
-                                                       "push_to_hub",
-                                                       "hub_",
-                                                       "remove_unused",
-                                                       "metric_",
-                                                       "greater_is",
-                                                       "load_best",
-                                                       "disable_tqdm",
-                                                       "plot_loss",
-                                                       "model_name",
-                                                       "model_type",
-                                                       "tokenizer_",
-                                                       "config_name",
-                                                       "trust_remote",
-                                                       "cache_dir",
-                                                       "use_fast_token",
-                                                       "dataset",
-                                                       "data_path",
-                                                       "train_file",
-                                                       "validation_",
-                                                       "val_size",
-                                                       "template",
-                                                       "max_samples",
-                                                       "preprocessing_",
-                                                       "media_dir",
-                                                       "image_",
-                                                       "video_",
-                                                       "stage",
-                                                       "per_device_eval",
-                                                       "predict_",
-                                                       "lora_alpha",
-                                                       "lora_dropout",
-                                                       "loraplus",
-                                                       "use_rslora",
-                                                       "pref_",
-                                                       "low_cpu_mem",
-                                                       "streaming",
-                                                       "buffer_size",
-                                                       "mix_strategy",
-                                                       "interleave_",
-                                                       "tokenized_path",
-                                                       "infer_dtype",
-                                                       "ray_",
-                                                       "swanlab",
-                                                       "use_swanlab",
-                                                       "wandb",
-                                                       "local_rank",
-                                                       "master",
-                                                       "rdzv",
-                                                       "node_rank",
-                                                       "machine_rank",
-                                                       "main_process",
-                                                       "main_training",
-                                                       "compute_env",
-                                                       "debug",
-                                                       "downcast_",
-                                                       "same_network",
-                                                       "tpu_",
-                                                       "use_cpu",
-                                                       "enable_cpu_aff",
-                                                       "hostfile",
-                                                       "include",
-                                                       "exclude",
-                                                       "standalone",
-                                                       "module",
-                                                       "packing",
-                                                       "neat_packing",
-                                                       "rope_scaling",
-                                                       "mask_history",
-                                                       "train_on_prompt",
-                                                       "average_tokens",
-                                                       "text_column",
-                                                       "nnodes",
-                                                       "num_nodes",
-                                                       "num_machines",
-                                                       "use_deepspeed",
-                                                       "use_fsdp",
-                                                       "distributed_type",
-                                                       "gradient_checkpointing_kwargs",
-                                                       "use_reentrant_gc",
-                                                       "torch_compile_backend",
-                                                       "lazy_preprocess"};
+inline constexpr std::string_view idle_of_trainer =
+    "output_dir overwrite_ logging_ log_ save_ eval_ evaluation_ do_ num_train_ max_steps learning_rate lr_ warmup_ "
+    "weight_decay adam_ max_grad_norm label_ seed data_seed report_to run_name resume_ dataloader_ ddp_timeout "
+    "ddp_find push_to_hub hub_ remove_unused metric_ greater_is load_best disable_tqdm plot_loss model_name "
+    "model_type tokenizer_ config_name trust_remote cache_dir use_fast_token dataset data_path train_file "
+    "validation_ val_size template max_samples preprocessing_ media_dir image_ video_ stage per_device_eval "
+    "predict_ lora_alpha lora_dropout loraplus use_rslora pref_ low_cpu_mem streaming buffer_size mix_strategy "
+    "interleave_ tokenized_path infer_dtype ray_ swanlab use_swanlab wandb local_rank master rdzv node_rank "
+    "machine_rank main_process main_training compute_env debug downcast_ same_network tpu_ use_cpu enable_cpu_aff "
+    "hostfile include exclude standalone module packing neat_packing rope_scaling mask_history train_on_prompt "
+    "average_tokens text_column nnodes num_nodes num_machines use_deepspeed use_fsdp distributed_type "
+    "gradient_checkpointing_kwargs use_reentrant_gc torch_compile_backend lazy_preprocess";
 
 /// Of a DeepSpeed configuration.
-inline constexpr std::string_view idle_of_deepspeed[] = {"gradient_clipping",
-                                                         "steps_per_print",
-                                                         "wall_clock_",
-                                                         "zero_allow_untested",
-                                                         "zero_force_ds_cpu",
-                                                         "fp16.",
-                                                         "bf16.",
-                                                         "scheduler.",
-                                                         "optimizer.params.",
-                                                         "tensorboard",
-                                                         "wandb",
-                                                         "csv_monitor",
-                                                         "monitor_config",
-                                                         "comms_",
-                                                         "flops_profiler",
-                                                         "dump_state",
-                                                         "elasticity",
-                                                         "zero_optimization.stage3_gather_",
-                                                         "zero_optimization.ignore_unused",
-                                                         "zero_optimization.elastic_",
-                                                         "zero_optimization.load_from_fp32"};
+inline constexpr std::string_view idle_of_deepspeed =
+    "gradient_clipping steps_per_print wall_clock_ zero_allow_untested zero_force_ds_cpu fp16. bf16. scheduler. "
+    "optimizer.params. tensorboard wandb csv_monitor monitor_config comms_ flops_profiler dump_state elasticity "
+    "zero_optimization.stage3_gather_ zero_optimization.ignore_unused zero_optimization.elastic_ "
+    "zero_optimization.load_from_fp32";
 
 /// Of FSDP.
-inline constexpr std::string_view idle_of_fsdp[] = {"auto_wrap_policy",  "transformer_layer_cls", "state_dict_type",
-                                                    "cpu_ram_efficient", "sync_module_states",    "use_orig_params",
-                                                    "min_num_params"};
+inline constexpr std::string_view idle_of_fsdp =
+    "auto_wrap_policy transformer_layer_cls state_dict_type cpu_ram_efficient sync_module_states use_orig_params "
+    "min_num_params";
 
 }  // namespace detail
 

@@ -13,15 +13,13 @@
 #include <hyperparallel/layout/layout_status.hpp>
 #include <hyperparallel/layout/shape.hpp>
 #include <hyperparallel/mesh/coordinates.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 enum class reduce_op : unsigned char { none, sum, max, min, avg, prod, all, any };
 
-constexpr const char* name_of(reduce_op op) {
-  constexpr const char* names[] = {"none", "sum", "max", "min", "avg", "prod", "all", "any"};
-  return names[static_cast<int>(op)];
-}
+constexpr const char* name_of(reduce_op op) { return enum_name("none\0sum\0max\0min\0avg\0prod\0all\0any", op); }
 
 /// Whether a whole tensor is its own term of `op` on every device, so that a fill changes nothing.
 constexpr bool is_idempotent(reduce_op op) { return op != reduce_op::sum && op != reduce_op::prod; }

@@ -4,6 +4,7 @@
 
 #include <hyperparallel/layout/shape.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -44,8 +45,7 @@ constexpr int bytes_of(data_type type) {
 constexpr data_type at_least_f32(data_type type) { return bytes_of(type) < 4 ? data_type::f32 : type; }
 
 constexpr const char* name_of(data_type type) {
-  constexpr const char* names[] = {"boolean", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"};
-  return names[static_cast<int>(type)];
+  return enum_name("boolean\0i8\0i16\0i32\0i64\0f16\0bf16\0f32\0f64", type);
 }
 
 namespace diag {

@@ -157,8 +157,7 @@ class storage_groups {
   /// The most of what lives within one repetition of a block that is alive at once.
   constexpr void measure_temporaries() {
     temporaries.resize(of.blocks.size, 0);
-    growing_array<extent_t> change;
-    change.resize(p.step.size + 1, 0);
+    growing_array<extent_t> change(p.step.size + 1, 0);
     for (int s = 0; s < p.storage.size; ++s) {
       if (!within_.item[s]) continue;
       change.item[of.use.item[s].first] += aligned(p.storage.item[s].bytes);

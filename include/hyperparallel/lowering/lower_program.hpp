@@ -16,16 +16,13 @@
 // a compute task and (row of the move · ranks + rank) of a move.
 // Complexity: O(accesses + waits) and what ranges of addresses take (address_ranges.hpp).
 
+#include <hyperparallel/lowering/class_plan.hpp>
 #include <hyperparallel/lowering/move_pulls.hpp>
-#include <hyperparallel/lowering/program_plan.hpp>
-#include <hyperparallel/lowering/rank_class.hpp>
+#include <hyperparallel/lowering/task_waits.hpp>
 #include <hyperparallel/lowering/tenancy.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-/// Of a plan that has the tasks of all ranks.
-inline constexpr int most_tasks_of_all_ranks = 1 << 24;
 
 struct program_flow_options {
   unsigned phases = micro_phases | update_phases;  ///< bit of each phase that belongs to the flow
@@ -48,21 +45,12 @@ class program_lowering {
         options_(options),
         ranks_(ranks_of(p)),
         words_(p, queues_per_rank(machine())),
-        tenants_(place_count(p, pulls.moves)) {
-    plan_.machine = machine();
-    plan_.of_class = OfClass;
-    queues_ = queue_count(plan_.machine);
-    per_rank_ = queues_per_rank(plan_.machine);
-    for (int k = 0; k < p.part.size; ++k) plan_.part.push({first_rank_of(p, k), ranks_of_part(p, k)});
-    find_ranges(a);
+        plan_(empty_plan()),
+        waits_(plan_, words_, ranks_, parts_of(p), place_count(p, pulls.moves)),
+        tenants_(place_count(p, pulls.moves)),
+        range_(ranges_of_places(p, pulls, a)) {
     if constexpr (OfClass)
       if (pulls.status.code == move_pulls_code::ok) class_ = class_of(p, pulls, words_);
-    const int cells = place_count(p, pulls.moves) * (OfClass ? 1 : ranks_);
-    writer_.resize(cells, {0, 0});
-    reader_.resize(cells, -1);
-    known_.resize(queues_ * (OfClass ? per_rank_ * parts_of(p) : queues_), 0);
-    need_.resize(queues_, 0);
-    done_.resize(queues_, 0);
   }
 
   constexpr program_plan run() {
@@ -76,8 +64,8 @@ class program_lowering {
     }
     for (int s = 0; s < program_.storage.size && ok(); ++s) {
       plan_.survives.push(tenants_.is_known(s) ? tenants_.is_whole(s)
-                                               : !tenants_.was_taken(begin_.item[s], end_.item[s]));
-      plan_.writes.push(writer_.item[cell(s, first_rank_of(program_, program_.storage.item[s].part))].threshold > 0);
+                                               : !tenants_.was_taken(range_.begin.item[s], range_.end.item[s]));
+      plan_.writes.push(waits_.was_written(s, first_rank_of(program_, program_.storage.item[s].part)));
       if (program_.storage.item[s].home && !plan_.survives.item[s])
         refuse(program_flow_code::home_is_overwritten, -1, s);
     }
@@ -92,6 +80,14 @@ class program_lowering {
   constexpr bool ok() const { return plan_.status.code == program_flow_code::ok; }
   constexpr void refuse(program_flow_code code, int step, int place) { plan_.status = {code, step, place}; }
 
+  constexpr program_plan empty_plan() const {
+    program_plan plan;
+    plan.machine = machine();
+    plan.of_class = OfClass;
+    for (int k = 0; k < program_.part.size; ++k)
+      plan.part.push({first_rank_of(program_, k), ranks_of_part(program_, k)});
+    return plan;
+  }
   constexpr machine_shape machine() const {
     machine_shape m;
     m.ranks = ranks_;
@@ -103,43 +99,6 @@ class program_lowering {
     return m;
   }
 
-  /// All tiers of all parts in one address space, one behind the other.
-  constexpr void find_ranges(const program_addresses& a) {
-    const growing_array<storage_lifetime> lives = lifetimes_of(program_);
-    growing_array<extent_t> bytes;  // of tier t of part k
-    bytes.resize(parts_of(program_) * max_memory_tiers, 0);
-    growing_array<int> space;  // of each place
-    const auto put = [&](extent_t begin, extent_t size, int part, int tier) {
-      begin_.push(begin);
-      end_.push(begin + size);
-      space.push(part * max_memory_tiers + tier);
-      bytes.item[space.last()] = larger(bytes.item[space.last()], end_.last());
-    };
-    for (int s = 0; s < program_.storage.size; ++s) {
-      const program_storage& one = program_.storage.item[s];
-      const bool used = lives.item[s].always || lives.item[s].first <= lives.item[s].last;
-      put(a.storage.item[s], used ? aligned(one.bytes) : 0, one.part, one.tier);
-    }
-    for (int m = 0; m < program_.move.size; ++m) {
-      const bool staged = a.staged.item[m] >= 0;  // else the move is none of a step
-      for (const staged_block& one : kind_of(pulls_.moves, m).staged)
-        put(staged ? a.staged.item[m] + one.offset : 0, staged ? aligned(one.bytes) : 0,
-            part_of_value(program_, program_.move.item[m].target), 0);
-    }
-    growing_array<extent_t> first;
-    extent_t total = 0;
-    for (const extent_t b : bytes) {
-      first.push(total);
-      total += b;
-    }
-    for (int i = 0; i < begin_.size; ++i) {
-      begin_.item[i] += first.item[space.item[i]];
-      end_.item[i] += first.item[space.item[i]];
-    }
-  }
-
-  /// Of a place on a rank; of the class on any.
-  constexpr int cell(int place, int rank) const { return OfClass ? place : place * ranks_ + rank; }
   /// Calls `visit` for the ranks of a part; of the class for the first one.
   template <class Visit>
   constexpr void visit_ranks(int part, const Visit& visit) const {
@@ -173,13 +132,13 @@ class program_lowering {
     if (!begin_row(s, 0, vector ? resource::aiv : resource::aic)) return;
     const extent_t work = compute_duration(program_, c, options_.rates);
     visit_ranks(plan_.row.last().part, [&](int r) {
-      begin_task(r);
-      for (const int place : read_) need_value(place, OfClass ? 0 : r);
-      for (const int place : write_) need_memory(place, r);
-      for (const int place : evicted_) need_memory(place, r);
-      end_task(duration_of(s, work));
-      for (const int place : read_) note_read(place, plan_.row.last().part, OfClass ? 0 : r);
-      for (const int place : write_) note_write(place, r);
+      waits_.begin_task(r);
+      for (const int place : read_) waits_.need_value(place, OfClass ? 0 : r);
+      for (const int place : write_) waits_.need_memory(place, r);
+      for (const int place : evicted_) waits_.need_memory(place, r);
+      waits_.end_task(duration_of(s, work));
+      for (const int place : read_) waits_.note_read(place, plan_.row.last().part, OfClass ? 0 : r);
+      for (const int place : write_) waits_.note_write(place, r);
     });
   }
 
@@ -205,20 +164,20 @@ class program_lowering {
       const int part = plan_.row.last().part, first = first_rank_of(program_, part);
       const int source_part = part_of_value(program_, m.source);
       visit_ranks(part, [&](int r) {
-        begin_task(r);
-        visit_senders(s, i, r - first, [&](int sender) { need_value(from, sender); });
-        need_memory(to, r);
-        for (const int place : evicted_) need_memory(place, r);
+        waits_.begin_task(r);
+        visit_senders(s, i, r - first, [&](int sender) { waits_.need_value(from, sender); });
+        waits_.need_memory(to, r);
+        for (const int place : evicted_) waits_.need_memory(place, r);
         const extent_t elements = kind == resource::link
                                       ? pulls.pulled.item[i * ranks_of_part(program_, part) + r - first]
                                       : local_elements(program_, m.target);
-        end_task(duration_of(s, transfer_duration(elements * element, options_.rates)));
+        waits_.end_task(duration_of(s, transfer_duration(elements * element, options_.rates)));
         bool all_noted = false;  // where the meshes differ, by the first sender for all
         visit_senders(s, i, r - first, [&](int sender) {
-          if (!all_noted) note_read(from, source_part, sender);
+          if (!all_noted) waits_.note_read(from, source_part, sender);
           all_noted = OfClass && !words_.are_alike(source_part, part);
         });
-        note_write(to, r);
+        waits_.note_write(to, r);
       });
     }
   }
@@ -231,9 +190,9 @@ class program_lowering {
     read_.push(left);
     if (!begin_row(s, 0, resource::host)) return;
     visit_ranks(plan_.row.last().part, [&](int r) {
-      begin_task(r);
-      need_memory(left, r);
-      end_task(0);
+      waits_.begin_task(r);
+      waits_.need_memory(left, r);
+      waits_.end_task(0);
     });
     tenants_.leave(left);
   }
@@ -247,14 +206,14 @@ class program_lowering {
     evicted_.clear();
     for (const int place : read_) {
       if (!tenants_.is_known(place)) {  // there since before the first step, if it was not taken
-        tenants_.move_in(place, begin_.item[place], end_.item[place]);
+        tenants_.move_in(place, range_.begin.item[place], range_.end.item[place]);
         if (tenants_.evicted().size > 0) refuse(program_flow_code::place_is_overwritten, step, place);
       }
       if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
     }
     for (const int place : write_) {
       if (tenants_.is_whole(place)) continue;
-      tenants_.move_in(place, begin_.item[place], end_.item[place]);
+      tenants_.move_in(place, range_.begin.item[place], range_.end.item[place]);
       for (const int tenant : tenants_.evicted()) evicted_.push(tenant);
     }
     for (const int place : read_)
@@ -267,82 +226,20 @@ class program_lowering {
     return ok();
   }
 
-  // ---- one task: what it needs, its waits, what it leaves ----
-
-  constexpr void begin_task(int rank) {
-    queue_ = first_queue(plan_.machine, rank, plan_.row.last().kind);
-    own_ = (OfClass ? plan_.row.last().part * per_rank_ + queue_ % per_rank_ : queue_) * queues_;
-  }
-  constexpr void need(const word_wait& w) {
-    if (w.threshold == 0 || w.word == queue_ || w.threshold <= need_.item[w.word]) return;
-    if (need_.item[w.word] == 0) asked_.push(w.word);
-    need_.item[w.word] = w.threshold;
-  }
-  /// What `sender` has written, a rank or the name of one.
-  constexpr void need_value(int place, int sender) {
-    const word_wait& w = writer_.item[cell(place, sender)];
-    need({w.word + (OfClass ? sender * per_rank_ : 0), w.threshold});
-  }
-  constexpr void need_memory(int place, int rank) {
-    need(writer_.item[cell(place, rank)]);
-    for (int n = reader_.item[cell(place, rank)]; n >= 0; n = use_.item[n].next) need(use_.item[n].at);
-  }
-  constexpr void end_task(extent_t duration) {
-    for (const int q : asked_) {
-      int& known = known_.item[own_ + q];
-      if (need_.item[q] > known) {
-        plan_.wait.push({q, need_.item[q]});
-        known = need_.item[q];
-      }
-      need_.item[q] = 0;
-    }
-    asked_.clear();
-    plan_.wait_end.push(plan_.wait.size);
-    plan_.duration.push(duration);
-    now_ = {queue_, ++done_.item[queue_]};
-  }
-  /// A rank of the class reads at that difference, so at the opposite one it is read; or any rank of its part may have.
-  constexpr void note_read(int place, int part, int sender) {
-    int& newest = reader_.item[cell(place, sender)];
-    if constexpr (OfClass)
-      words_.visit_callers(part, sender, plan_.row.last().part, [&](int name) {
-        newest = use_.push({{now_.word + name * per_rank_, now_.threshold}, newest});
-      });
-    else
-      newest = use_.push({now_, newest});
-  }
-  constexpr void note_write(int place, int rank) {
-    writer_.item[cell(place, rank)] = now_;
-    reader_.item[cell(place, rank)] = -1;
-  }
-
   /// Of a plan of all ranks; of one of the class, so that numbers of items fit.
   static constexpr int max_tasks = OfClass ? 1 << 30 : most_tasks_of_all_ranks;
-
-  /// A reader of a place on a rank, and the one before it.
-  struct use {
-    word_wait at{};
-    int next = -1;
-  };
 
   const sharded_program& program_;
   const program_pulls& pulls_;
   const program_flow_options& options_;
-  int ranks_ = 1, queues_ = 0, per_rank_ = 0;
+  int ranks_ = 1;
   class_words words_;
   class_pulls class_;  // of the class alone
   program_plan plan_;
+  task_waits<OfClass> waits_;
   tenancy tenants_;
-  growing_array<extent_t> begin_, end_;        // of each place
+  place_ranges range_;
   growing_array<int> read_, write_, evicted_;  // places of the present row
-  growing_array<word_wait> writer_;            // the last, of each cell; threshold 0: none
-  growing_array<int> reader_;                  // since then, of each cell: the newest use
-  growing_array<use> use_;
-  growing_array<int> known_;  // of each queue and each other one: the place that it has waited for
-  growing_array<int> need_, asked_, done_;
-  int queue_ = 0;  // of the present task
-  int own_ = 0;    // where what it knows begins
-  word_wait now_{};
 };
 
 }  // namespace detail
@@ -358,34 +255,6 @@ constexpr program_plan lower_program(const sharded_program& p, const program_pul
 constexpr program_plan lower_class(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
                                    const program_flow_options& options = {}) {
   return detail::program_lowering<true>(p, pulls, a, options).run();
-}
-
-/// The plan of the class of `p` moved to every rank. Decides nothing. Domain: it has at most `most_tasks_of_all_ranks`
-/// tasks. O(tasks + waits).
-constexpr program_plan plan_of_all_ranks(const program_plan& of_class, const sharded_program& p) {
-  program_plan all = of_class;
-  all.of_class = false;
-  all.duration.clear();
-  all.wait_end.clear();
-  all.wait.clear();
-  int tasks = 0;
-  for (plan_row& r : all.row) {
-    r.first_task = tasks;
-    tasks += all.tasks_of(r);
-  }
-  all.duration.reserve(tasks);
-  all.wait_end.reserve(tasks);
-  const class_words words(p, queues_per_rank(all.machine));
-  for (int row = 0; row < all.row.size; ++row)
-    for (int r = 0; r < all.tasks_of(all.row.item[row]); ++r) {
-      for (int w = row == 0 ? 0 : of_class.wait_end.item[row - 1]; w < of_class.wait_end.item[row]; ++w) {
-        const word_wait& one = of_class.wait.item[w];
-        all.wait.push({words.seen_by(all.row.item[row].part, r, one.word), one.threshold});
-      }
-      all.wait_end.push(all.wait.size);
-      all.duration.push(of_class.duration.item[row]);
-    }
-  return all;
 }
 
 }}  // namespace hyperparallel::v0_2

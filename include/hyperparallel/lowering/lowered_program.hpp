@@ -102,8 +102,7 @@ constexpr void fail(lowered_program& l, lowering_code code, int at) {
 /// Values that the phases read before they write them, each storage once.
 constexpr growing_array<int> values_read_first(const sharded_program& p, unsigned phases) {
   growing_array<int> reads;
-  growing_array<bool> known;
-  known.resize(p.storage.size, false);
+  growing_array<bool> known(p.storage.size, false);
   for (const program_step& s : p.step) {
     if (!is_in(s.phase, phases)) continue;
     visit_values(p, s, [&](int v, bool written) {

@@ -60,8 +60,7 @@ class part_finder {
   }
 
   constexpr void cut() {
-    growing_array<int> last_use;
-    last_use.resize(g.tensor.size, -1);
+    growing_array<int> last_use(g.tensor.size, -1);
     for (int o = 0; o < forward; ++o)
       for (int i = 0; i < g.op[o].operand_count; ++i) last_use[g.op[o].operand[i]] = o;
     parts.of_op.resize(g.op.size, -1);
@@ -85,8 +84,7 @@ class part_finder {
 
   /// Whether no part spans segments, and nothing but joints is shared by two parts.
   constexpr bool is_chain() const {
-    growing_array<int> reader;
-    reader.resize(g.tensor.size, -1);
+    growing_array<int> reader(g.tensor.size, -1);
     for (int o = 0; o < forward; ++o) {
       const graph_operator& op = g.op[o];
       if (op.segment != parts.part[parts.of_op[o]].segment) return false;

@@ -68,8 +68,7 @@ constexpr move_load load_of_hand_over(const sharded_program& p, const move_kind&
   const int from = first_rank_of(p, source), to = first_rank_of(p, target), senders = ranks_of_part(p, source);
   move_plan plan;
   if (!k.by_position) plan = plan_of_hand_over(p, m);
-  growing_array<extent_t> sent;  // of each sender and level
-  sent.resize(senders * max_link_levels, 0);
+  growing_array<extent_t> sent(senders * max_link_levels, 0);  // of each sender and level
   move_load load;
   load.step.push(step_levels());
   time_cost longest;

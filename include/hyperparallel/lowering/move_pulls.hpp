@@ -10,6 +10,7 @@
 // bring. O(kinds · (plan + transfers)).
 
 #include <hyperparallel/strategy/move_kinds.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -25,15 +26,8 @@ struct move_pulls {
 enum class move_pulls_code : unsigned char { ok, plan_is_refused, rotation_meets_other_layout };
 
 constexpr const char* to_text(move_pulls_code c) {
-  switch (c) {
-    case move_pulls_code::ok:
-      return "ok";
-    case move_pulls_code::plan_is_refused:
-      return "the planner refuses it";
-    case move_pulls_code::rotation_meets_other_layout:
-      return "a rotated block changes its layout";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok", "the planner refuses it", "a rotated block changes its layout"};
+  return enum_text<move_pulls_code::rotation_meets_other_layout>(texts, c);
 }
 
 /// What is wrong with `move`, the first of its kind.
@@ -92,8 +86,8 @@ constexpr void list_whole_blocks(const move_kind& k, const mesh_shape& mesh, ext
 
 constexpr void list_senders(const mesh_shape& senders, const mesh_shape& receivers, move_pulls& pulls) {
   const int positions = position_count(receivers);
-  growing_array<int> listed;  // of each sender: the last receiver that it is one of, over all rows
-  listed.resize(position_count(senders), -1);
+  growing_array<int> listed(position_count(senders),
+                            -1);  // of each sender: the last receiver that it is one of, over all rows
   for (const move_row& row : pulls.row)
     for (int p = 0; p < positions; ++p) {
       const move_plan& plan = pulls.parts.part[row.part];

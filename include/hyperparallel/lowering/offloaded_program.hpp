@@ -10,98 +10,9 @@
 // without one; a budget that is too small names the first such part, the least one that could do for it, and who is
 // then alive. O(a few plans + addresses).
 
-#include <hyperparallel/lowering/cache_operators.hpp>
-#include <hyperparallel/lowering/offloading_code.hpp>
-#include <hyperparallel/lowering/program_offload.hpp>
-#include <hyperparallel/offload/offload_planner.hpp>
-#include <hyperparallel/offload/offload_rules.hpp>
+#include <hyperparallel/lowering/planned_parts.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-struct offloading_options {
-  offload_options planning{};
-  bool recomputation = false;           ///< what a single operator makes may be made again
-  growing_array<offload_rule> rules{};  ///< by names of tensors; later ones win
-  bool separate_update = false;         ///< norm and update run by themselves, with one micro-batch too
-  interconnect links{};                 ///< that moves are chosen on
-};
-
-struct offloaded_program {
-  offloading_code code = offloading_code::ok;
-  sharded_program program;
-  program_addresses addresses;
-  int part = 0;             ///< that needs more than the budget, or whose plan follows
-  planned_offload planned;  ///< of the period that takes longest, or of the first that has no plan
-  /// Of each part the step of training; or of each part its micro-batch, and then of each its update.
-  growing_array<offload_certificate> period;
-  offload_program problem;           ///< that this plan solves
-  offload_timeline timeline;         ///< of this plan
-  growing_array<int> step;           ///< of the given program: of each operator of the problem
-  growing_array<extent_t> duration;  ///< of each step of `program`, picoseconds
-  offload_rule_status ruled{};
-  cache_insertion_status inserted{};
-  int added_stores = 0;  ///< that the plans have not: of homes in tier 0 that leave, and that no step writes
-  extent_t budget = 0;
-  constexpr bool ok() const { return code == offloading_code::ok; }
-};
-
-/// A period of one part, and its plan; of a part behind one that has no plan nothing is planned.
-struct planned_part {
-  unsigned phases = 0;
-  offload_period period{};
-  planned_offload planned{};
-  use_chains chains{};  ///< of the period, where it has a plan
-};
-
-/// Plans of all parts, of bytes alive.
-struct planned_parts {
-  offloading_code code = offloading_code::ok;
-  offload_rule_status ruled{};
-  /// Of each part the step of training; or of each part its micro-batch, and then of each its update.
-  growing_array<planned_part> plan;
-  constexpr bool ok() const { return code == offloading_code::ok; }
-};
-
-/// What to do in which order, as the timeline of a plan says; storages are those of the program. What no step writes
-/// needs no store in the plan, since its copy stays from one run to the next; a home in tier 0 has none in the first
-/// run, so that it is stored where it leaves first. Memory is given up where the plan's clock gives it up, not where the last user begins: else a copy that
-/// starts meanwhile would be given that memory, and have to wait for that user.
-constexpr growing_array<cache_action> actions_of(const offload_period& period, const use_chains& chains,
-                                                 const offload_plan& plan, const offload_timeline& t) {
-  const offload_program& o = period.problem;
-  growing_array<cache_action> actions;
-  growing_array<bool> copied;
-  copied.resize(o.storage.size, false);
-  for (int g = 0; g < chains.gap.size; ++g)
-    if (chains.gap[g].wraps && plan.gap[g].choice == gap_choice::offload) copied[chains.gap[g].storage] = true;
-  for (const offload_event& e : t.sequence) {
-    if (e.kind == offload_event_kind::release) {
-      actions.push({cache_action_kind::release, e.index});
-      continue;
-    }
-    if (e.kind == offload_event_kind::compute) {
-      const int q = plan.order.size > 0 ? plan.order[e.index] : e.index;
-      for (int u = chains.first_use[q]; u < chains.first_use[q + 1]; ++u)
-        if (const int g = chains.use[u].gap_before; g >= 0 && plan.gap[g].choice == gap_choice::recompute)
-          actions.push({cache_action_kind::recompute, chains.gap[g].storage});
-      actions.push({cache_action_kind::step, period.step[q]});
-      continue;
-    }
-    const gap_decision& d = plan.gap[e.index];
-    const int s = chains.gap[e.index].storage;
-    if (d.choice != gap_choice::offload) {  // what is recomputed leaves without a copy
-      actions.push({cache_action_kind::release, s});
-      continue;
-    }
-    if (e.kind == offload_event_kind::detach && !copied[s]) actions.push({cache_action_kind::store, s, d.tier});
-    copied[s] = true;
-    actions.push({e.kind == offload_event_kind::store    ? cache_action_kind::store
-                  : e.kind == offload_event_kind::detach ? cache_action_kind::detach
-                                                         : cache_action_kind::prefetch,
-                  s, d.tier});
-  }
-  return actions;
-}
 
 namespace detail {
 
@@ -173,8 +84,7 @@ class offloading {
   }
 
   constexpr void plan_two_runs(offloaded_program& r) {
-    growing_array<offload_control> homes;
-    homes.resize(p_.storage.size, offload_control::automatic);
+    growing_array<offload_control> homes(p_.storage.size, offload_control::automatic);
     plan_phases(micro_phases | update_phases, homes, r);
     if (r.code == offloading_code::rules_are_refused) return;
     for (int s = 0; s < p_.storage.size; ++s)
@@ -246,7 +156,7 @@ class offloading {
     for (const offload_event& e : t.sequence) r.added_stores -= e.kind == offload_event_kind::store ? 1 : 0;
     for (const cache_action& a : actions_of(period, made_[at].chains, plan, t)) {
       r.added_stores += a.kind == cache_action_kind::store ? 1 : 0;
-      actions.push({a, duration_of(period.problem, a)});
+      actions.push({a, duration_of(period.problem, a, duration_)});
     }
     return actions;
   }
@@ -254,12 +164,10 @@ class offloading {
   /// Actions of all parts in the order of the program's steps: each part does what it has to do before a step that it
   /// has a hand in, so a hand-over comes when both of its parts have come to it. `begin`: the period of the first part.
   constexpr void interleave(int begin, offloaded_program& r) {
-    growing_array<growing_array<timed_action>> of_part;
-    of_part.resize(parts_of(p_));
+    growing_array<growing_array<timed_action>> of_part(parts_of(p_));
     for (int part = 0; part < parts_of(p_); ++part)
       if (!made_[begin + part].period.step.empty()) of_part[part] = timed_actions_of(begin + part, r);
-    growing_array<int> next;
-    next.resize(of_part.size, 0);
+    growing_array<int> next(of_part.size, 0);
     const auto put = [&](const timed_action& a) {
       action_.push(a.action);
       if (makes_step(a.action.kind)) step_duration_.push(a.duration);
@@ -317,15 +225,6 @@ class offloading {
     }
   }
 
-  /// Of an action, which becomes one step.
-  constexpr extent_t duration_of(const offload_program& o, const cache_action& a) const {
-    if (a.kind == cache_action_kind::step) return duration_[a.index];
-    if (a.kind == cache_action_kind::recompute) return o.storage[a.index].recompute;
-    const bool stores = a.kind == cache_action_kind::store;
-    if (!stores && a.kind != cache_action_kind::prefetch) return 0;
-    return link_copy_time(o.link[stores ? o.tier[a.tier].out_link : o.tier[a.tier].in_link], o.storage[a.index].bytes);
-  }
-
   const sharded_program& p_;
   const program_moves& moves_;
   const growing_array<extent_t>& duration_;
@@ -351,8 +250,7 @@ constexpr offloaded_program offload(const sharded_program& p, const growing_arra
   const extent_t budget = hardware.tier[0].capacity;
   const program_moves moves = kinds_of_moves(p, options.links);
   detail::offloading planner(p, moves, duration, hardware, options);
-  growing_array<extent_t> capacity;  // of each part
-  capacity.resize(parts_of(p), budget);
+  growing_array<extent_t> capacity(parts_of(p), budget);  // of each part
   for (int round = 0;; ++round) {
     offloaded_program r = planner.run(capacity);
     r.budget = budget;

@@ -54,9 +54,7 @@ constexpr void write_accesses(const sharded_program& p, const program_moves& mov
       if (stages) visit_one(q, p.storage.size + one.index, true);
     }
   };
-  growing_array<int> last, count;
-  last.resize(p.storage.size, -1);
-  count.resize(p.storage.size + p.move.size, 0);
+  growing_array<int> last(p.storage.size, -1), count(p.storage.size + p.move.size, 0);
   visit([&](int q, int s, bool) {
     count[s] += s < p.storage.size && last[s] == q ? 0 : 1;
     if (s < p.storage.size) last[s] = q;
@@ -79,9 +77,7 @@ constexpr void write_accesses(const sharded_program& p, const program_moves& mov
 
 /// Storages that a single compute step of the period makes, once.
 constexpr void allow_recomputation(const sharded_program& p, int part, offload_period& r) {
-  growing_array<int> writer, writes;
-  writer.resize(p.storage.size, -1);
-  writes.resize(p.storage.size, 0);
+  growing_array<int> writer(p.storage.size, -1), writes(p.storage.size, 0);
   for (int q = 0; q < r.step.size; ++q)
     visit_storages_of(p, p.step[r.step[q]], part, [&](int s, bool written) {
       if (!written) return;
@@ -142,9 +138,8 @@ constexpr offload_period offload_period_of(const sharded_program& p, const progr
   o.tier = hardware.tier;
   o.link = hardware.link;
   const int network = o.link.push({1'000'000'000, 0});
-  growing_array<bool> inside, outside;  // of each storage: whether steps of the period, or others, use it
-  inside.resize(p.storage.size, false);
-  outside.resize(p.storage.size, false);
+  growing_array<bool> inside(p.storage.size, false),
+      outside(p.storage.size, false);  // of each storage: whether steps of the period, or others, use it
   for (int i = 0; i < p.step.size; ++i) {
     const bool works = part_of_step(p, p.step[i]) == how.part;
     if (!works && !p.step[i].is_move) continue;  // computes on what its own part has

@@ -12,6 +12,7 @@
 // execution table that runs.
 
 #include <hyperparallel/lowering/step_durations.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 #include <hyperparallel/taskflow/grown_execution_table.hpp>
@@ -28,21 +29,13 @@ enum class program_flow_code : unsigned char {
 };
 
 constexpr const char* to_text(program_flow_code c) {
-  switch (c) {
-    case program_flow_code::ok:
-      return "ok";
-    case program_flow_code::move_is_refused:
-      return "a move is refused";
-    case program_flow_code::place_is_overwritten:
-      return "a step uses memory that another place has taken since it was written";
-    case program_flow_code::home_is_overwritten:
-      return "what lives from step to step is overwritten";
-    case program_flow_code::move_is_in_place:
-      return "a move writes the blocks that others read";
-    case program_flow_code::too_many_tasks:
-      return "the flow has too many tasks";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok",
+                                   "a move is refused",
+                                   "a step uses memory that another place has taken since it was written",
+                                   "what lives from step to step is overwritten",
+                                   "a move writes the blocks that others read",
+                                   "the flow has too many tasks"};
+  return enum_text<program_flow_code::too_many_tasks>(texts, c);
 }
 
 /// The first thing that cannot be lowered: `step` uses `place`, whose addresses another place has taken.

@@ -27,7 +27,7 @@
 #include <hyperparallel/lowering/move_pulls.hpp>
 #include <hyperparallel/lowering/proof_verdict.hpp>
 #include <hyperparallel/lowering/rank_class.hpp>
-#include <hyperparallel/lowering/shadow_memory.hpp>
+#include <hyperparallel/lowering/row_uses.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/taskflow/execution_table.hpp>
 #include <hyperparallel/taskflow/task.hpp>
@@ -38,25 +38,21 @@ namespace detail {
 
 /// Of a table of all ranks, or of that of rank 0, which stands for its class.
 template <class Table, bool OfClass>
-class program_prover {
+class program_prover : row_uses {
  public:
   constexpr program_prover(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
                            unsigned phases, const machine_shape& m, const Table& t)
-      : program_(p),
-        pulls_(pulls),
+      : row_uses(p, pulls, a, OfClass ? 1 : m.ranks),
         phases_(phases),
         machine_(m),
         table_(t),
-        words_(p, queues_per_rank(m)),
-        memory_(OfClass ? 1 : m.ranks) {
+        words_(p, queues_per_rank(m)) {
     if constexpr (OfClass)
       if (pulls.status.code == move_pulls_code::ok) class_ = class_of(p, pulls, words_);
     queues_ = queue_count(m);
     per_rank_ = queues_per_rank(m);
     known_.resize(t.size.queues * queues_, 0);
     done_.resize(t.size.queues, 0);
-    gone_.resize(p.storage.size, false);
-    find_ranges(a);
   }
 
   constexpr program_proof run() {
@@ -88,13 +84,6 @@ class program_prover {
   }
 
  private:
-  struct place_range {
-    extent_t begin = 0, end = 0;
-  };
-  struct used_place {
-    int place = -1, history = -1;
-  };
-
   /// Of the row's part.
   constexpr int proved_ranks() const { return OfClass ? 1 : ranks_of_part(program_, part_); }
   constexpr int first_rank() const { return first_rank_of(program_, part_); }
@@ -105,119 +94,6 @@ class program_prover {
   constexpr shadow_memory::user use_at(const shadow_memory::user& u, int part, int sender) const {
     return {OfClass && u.place > 0 ? words_.seen_by(part, sender, u.queue) : u.queue, u.place, u.next};
   }
-
-  constexpr bool ok() const { return proof_.code == program_proof_code::ok; }
-  constexpr void fail(program_proof_code code, int place = -1) {
-    if (!ok()) return;
-    proof_.code = code;
-    proof_.task = task_;
-    proof_.place = place;
-  }
-  static constexpr void reach(extent_t& end, extent_t at) { end = larger(end, at); }
-
-  constexpr place_range range_of(int place) const { return range_.item[place]; }
-  constexpr int space_of_place(int place) const {
-    return place < program_.storage.size
-               ? program_.storage.item[place].part * max_memory_tiers + program_.storage.item[place].tier
-               : part_ * max_memory_tiers;
-  }
-  /// Tiers of parts lie one behind the other in one address space.
-  constexpr void find_ranges(const program_addresses& a) {
-    range_.reserve(place_count(program_, pulls_.moves));
-    growing_array<extent_t> end;
-    end.resize(parts_of(program_) * max_memory_tiers, 0);
-    growing_array<int> space;  // of each place
-    const auto put = [&](extent_t begin, extent_t bytes, int of_space) {
-      range_.push({begin, begin + bytes});
-      space.push(of_space);
-      reach(end.item[of_space], begin + bytes);
-    };
-    for (const program_storage& one : program_.storage)
-      put(a.storage.item[range_.size], aligned(one.bytes), one.part * max_memory_tiers + one.tier);
-    for (int move = 0; move < program_.move.size; ++move)
-      for (const staged_block& one : kind_of(pulls_.moves, move).staged) {
-        const bool staged = a.staged.item[move] >= 0;
-        put(staged ? a.staged.item[move] + one.offset : 0, staged ? aligned(one.bytes) : 0,
-            part_of_value(program_, program_.move.item[move].target) * max_memory_tiers);
-      }
-    first_.push(0);
-    for (int i = 0; i + 1 < end.size; ++i) first_.push(first_[i] + end[i]);
-    for (int i = 0; i < range_.size; ++i)
-      if (const extent_t first = first_.item[space.item[i]]; range_.item[i].begin != range_.item[i].end && first > 0)
-        range_.item[i] = {range_.item[i].begin + first, range_.item[i].end + first};
-  }
-
-  // ---- a row: what it reads and writes ----
-
-  constexpr void touch(int place, extent_t end) {
-    const int space = space_of_place(place);
-    reach(proof_.bytes[space % max_memory_tiers], end - first_.item[space]);
-  }
-  constexpr void read(int place) {
-    const place_range r = range_of(place);
-    if (r.begin == r.end) return;
-    touch(place, r.end);
-    const int history = memory_.read(place, r.begin, r.end);
-    if (history < 0 || (place < gone_.size && gone_.item[place])) fail(program_proof_code::value_is_not_there, place);
-    read_.push({place, history});
-  }
-  constexpr void write(int place) {
-    const place_range r = range_of(place);
-    touch(place, r.end);
-    if (r.begin != r.end) write_.push({place, -1});
-  }
-  constexpr void check_block(int value) {
-    const int place = program_.value.item[value].storage;
-    const place_range r = range_of(place);
-    if (local_bytes(program_, value) > r.end - r.begin) fail(program_proof_code::block_is_larger_than_its_place, place);
-  }
-
-  constexpr void list_places(int step, int k) {
-    const program_step& s = program_.step.item[step];
-    read_.clear();
-    write_.clear();
-    pulls_row_ = s.is_move;
-    if (s.is_move && program_.move.item[s.index].detaches) return;  // touches nothing
-    visit_values(program_, s, [&](int v, bool written) {
-      check_block(v);
-      if (s.is_move) return;
-      (written ? write(program_.value.item[v].storage) : read(program_.value.item[v].storage));
-    });
-    if (!s.is_move) return;
-    const move_pulls& how = pulls_.of(s.index);
-    const move_row& row = how.row.item[k];
-    const int to = place_written(program_, pulls_.moves, s.index, row);
-    read(place_read(program_, pulls_.moves, s.index, row));
-    write(to);
-    if (row.to < 0) return;
-    const place_range r = range_of(to);
-    const move_plan& plan = how.parts.part[row.part];
-    const int element =
-        bytes_of(program_.graph.tensor.item[program_.value.item[program_.move.item[s.index].source].tensor].type);
-    if (volume(part_of_row(row, target_frame(plan.step[row.step], plan.shape, 0))) * element > r.end - r.begin)
-      fail(program_proof_code::block_is_larger_than_its_place, to);
-  }
-
-  /// Lists what is written over. No task of the row writes what another one reads, or writes too.
-  constexpr void enter_row() {
-    over_.clear();
-    for (int i = 0; i < write_.size; ++i) {
-      const place_range w = range_of(write_.item[i].place);
-      memory_.list(w.begin, w.end, over_);
-      const auto meets = [&](int place) {
-        const place_range r = range_of(place);
-        return r.begin < w.end && w.begin < r.end;
-      };
-      for (int k = 0; k < i; ++k)
-        if (write_.item[k].place != write_.item[i].place && meets(write_.item[k].place))
-          fail(program_proof_code::row_uses_memory_twice, write_[i].place);
-      for (const used_place& r : read_)
-        if (meets(r.place) && (pulls_row_ || r.place != write_.item[i].place))
-          fail(program_proof_code::row_uses_memory_twice, r.place);
-    }
-  }
-
-  // ---- its tasks ----
 
   /// Queue of the task, where it is the next one. -1: nowhere.
   constexpr int queue_of(int step, int item, int rank) const {
@@ -268,12 +144,7 @@ class program_prover {
   /// Whether the record that `queue` awaits by `word` lists it, by all names that it may have there.
   constexpr bool answers(int record, int word, int queue) const {
     bool all = true;
-    const auto look = [&](int reader) {
-      bool listed = false;
-      for (int i = reader_begin(table_, record); i < table_.record[record].reader_end && !listed; ++i)
-        listed = table_.reader[i] == reader;
-      all = all && listed;
-    };
+    const auto look = [&](int reader) { all = all && lists_reader(table_, record, reader); };
     if constexpr (OfClass)
       words_.visit_seen_from(word, queue, look);
     else
@@ -327,26 +198,14 @@ class program_prover {
       gone_[program_.value[program_.move[s.index].source].storage] = true;
   }
 
-  const sharded_program& program_;
-  const program_pulls& pulls_;
   unsigned phases_;
   const machine_shape& machine_;
   const Table& table_;
   class_words words_;  // of the class alone, as the following
   class_pulls class_;
   int queues_ = 0, per_rank_ = 0;
-  shadow_memory memory_;
-  growing_array<extent_t> first_;     // of tier t of part k in the address space
-  growing_array<place_range> range_;  // of each place
-  growing_array<bool> gone_;          // of each storage: detached, and not back yet
-  growing_array<used_place> read_, write_;
-  growing_array<int> over_;          // histories that the row ends
   growing_array<int> queue_;         // of the row's tasks
   growing_array<int> known_, done_;  // of each queue: places that it has waited for, tasks that it has run
-  bool pulls_row_ = false;
-  int part_ = 0;  // of the row
-  int task_ = -1;
-  program_proof proof_{};
 };
 
 }  // namespace detail

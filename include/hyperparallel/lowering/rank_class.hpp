@@ -121,8 +121,7 @@ struct class_pulls {
 
 constexpr class_pulls class_of(const sharded_program& p, const program_pulls& pulls, const class_words& words) {
   class_pulls c;
-  growing_array<int> listed;  // of each name: the last row that has it
-  listed.resize(ranks_of(p), -1);
+  growing_array<int> listed(ranks_of(p), -1);  // of each name: the last row that has it
   for (int k = 0; k < pulls.kind.size; ++k) {
     const move_pulls& one = pulls.kind.item[k];
     const program_move& example = p.move.item[pulls.moves.kind.item[k].example];

@@ -21,15 +21,13 @@
 // O(rows · (listed processes · processes + senders)).
 
 #include <hyperparallel/lowering/message_order.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 enum class split_kind : unsigned char { compute, open, receive, send, copy, close };
 
-constexpr const char* name_of(split_kind k) {
-  constexpr const char* names[] = {"compute", "open", "receive", "send", "copy", "close"};
-  return names[static_cast<int>(k)];
-}
+constexpr const char* name_of(split_kind k) { return enum_name("compute\0open\0receive\0send\0copy\0close", k); }
 
 struct split_entry {
   split_kind kind = split_kind::compute;
@@ -111,8 +109,7 @@ constexpr split_flow split_messages(const lowered_program& l, const lowered_run&
   f.process_of = process_of;
   f.entry.resize(processes);
   process_pulls pulls(process_of, processes);
-  growing_array<int> holder;  // of each place of the window: the row that has it, -1 for none
-  holder.resize(f.window, -1);
+  growing_array<int> holder(f.window, -1);  // of each place of the window: the row that has it, -1 for none
   for (const row_action& a : order_of_messages(l, run, window)) {
     const plan_row& row = run.plan.row[a.row];
     const bool opens = a.kind == row_action_kind::start;

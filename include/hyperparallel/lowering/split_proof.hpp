@@ -23,6 +23,7 @@
 
 #include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/lowering/split_tasks.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -39,27 +40,16 @@ enum class split_proof_code : unsigned char {
 };
 
 constexpr const char* to_text(split_proof_code c) {
-  switch (c) {
-    case split_proof_code::ok:
-      return "ok";
-    case split_proof_code::entry_is_not_of_the_program:
-      return "a process has an entry that the program does not ask for";
-    case split_proof_code::entry_appears_twice:
-      return "a process has an entry twice";
-    case split_proof_code::entry_is_missing:
-      return "a process lacks an entry";
-    case split_proof_code::place_is_outside_the_window:
-      return "a row has a place outside the window";
-    case split_proof_code::place_is_taken:
-      return "a row takes a place of the window that another one still has";
-    case split_proof_code::messages_cross:
-      return "a receive meets the send of another row";
-    case split_proof_code::never_ends:
-      return "an entry never begins or a message never ends";
-    case split_proof_code::use_is_not_ordered:
-      return "a block or a message may be used too early";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok",
+                                   "a process has an entry that the program does not ask for",
+                                   "a process has an entry twice",
+                                   "a process lacks an entry",
+                                   "a row has a place outside the window",
+                                   "a row takes a place of the window that another one still has",
+                                   "a receive meets the send of another row",
+                                   "an entry never begins or a message never ends",
+                                   "a block or a message may be used too early"};
+  return enum_text<split_proof_code::use_is_not_ordered>(texts, c);
 }
 
 struct split_proof {
@@ -95,8 +85,8 @@ class split_prover {
   // ---- entries ----
 
   bool place_entries() {
-    growing_array<int> holder;  // of each place of the window of a process: the row that has it, -1 for none
-    holder.resize(flow_.window, -1);
+    growing_array<int> holder(flow_.window,
+                              -1);  // of each place of the window of a process: the row that has it, -1 for none
     for (int p = 0; p < processes_; ++p) {
       int before = 0;
       for (int& row : holder) row = -1;
@@ -127,9 +117,8 @@ class split_prover {
 
   /// The n-th send of a pair is of the row of which the n-th receive is.
   bool messages_match() {
-    growing_array<growing_array<int>> sent, received;  // of each pair, in posted order
-    sent.resize(processes_ * processes_);
-    received.resize(processes_ * processes_);
+    growing_array<growing_array<int>> sent(processes_ * processes_),
+        received(processes_ * processes_);  // of each pair, in posted order
     for (const int t : posted_)
       if (task(t).is_message())
         (task(t).kind == split_kind::send ? sent : received)[task(t).sender() * processes_ + task(t).receiver()].push(
@@ -239,8 +228,7 @@ class split_prover {
   void fill_queues(const machine_shape& m, owned_schedule& s) const {
     s.machine = m;
     s.task_count = tasks_.task.size;
-    growing_array<int> next;
-    next.resize(queue_count(m) + 1, 0);
+    growing_array<int> next(queue_count(m) + 1, 0);
     for (int t = 0; t < tasks_.task.size; ++t) {
       s.queue[t] = queue_of(t, m);
       ++next[s.queue[t] + 1];

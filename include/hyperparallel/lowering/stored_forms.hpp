@@ -13,15 +13,14 @@ namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 // ---- the arrays of each part; what holds arrays itself is visited through its elements ----
 
+template <class Visit, class... Arrays>
+constexpr void visit_each(const Visit& visit, Arrays&... array) {
+  (visit(array), ...);
+}
+
 template <class Visit>
 constexpr void visit_arrays(graph& g, const Visit& visit) {
-  visit(g.text);
-  visit(g.dim);
-  visit(g.tensor);
-  visit(g.op);
-  visit(g.rule);
-  visit(g.segment);
-  visit(g.monitor);
+  visit_each(visit, g.text, g.dim, g.tensor, g.op, g.rule, g.segment, g.monitor);
 }
 template <class Visit>
 constexpr void visit_arrays(move_kind& k, const Visit& visit) {
@@ -33,44 +32,20 @@ constexpr void visit_arrays(move_load& l, const Visit& visit) {
 }
 template <class Visit>
 constexpr void visit_arrays(move_pulls& m, const Visit& visit) {
-  visit(m.row);
-  visit(m.sender);
-  visit(m.sender_begin);
-  visit(m.pulled);
+  visit_each(visit, m.row, m.sender, m.sender_begin, m.pulled);
 }
 template <class Visit>
 constexpr void visit_arrays(lowered_run& r, const Visit& visit) {
-  visit(r.plan.part);
-  visit(r.plan.row);
-  visit(r.plan.duration);
-  visit(r.plan.wait_end);
-  visit(r.plan.wait);
-  visit(r.plan.survives);
-  visit(r.plan.writes);
-  visit(r.reads);
+  visit_each(visit, r.plan.part, r.plan.row, r.plan.duration, r.plan.wait_end, r.plan.wait, r.plan.survives,
+             r.plan.writes, r.reads);
 }
 template <class Visit>
 constexpr void visit_arrays(lowered_program& l, const Visit& visit) {
   visit_arrays(l.program.graph, visit);
-  visit(l.program.value);
-  visit(l.program.storage);
-  visit(l.program.compute);
-  visit(l.program.move);
-  visit(l.program.step);
-  visit(l.program.home);
-  visit(l.program.whole);
-  visit(l.program.other_home);
-  visit(l.program.part);
-  visit(l.pulls.moves.kind);
-  visit(l.pulls.moves.of);
-  visit(l.pulls.moves.load);
-  visit(l.pulls.moves.first_staged);
-  visit(l.pulls.kind);
-  visit(l.addresses.storage);
-  visit(l.addresses.staged);
-  visit(l.addresses.of_part);
-  visit(l.run);
-  visit(l.duration);
+  visit_each(visit, l.program.value, l.program.storage, l.program.compute, l.program.move, l.program.step,
+             l.program.home, l.program.whole, l.program.other_home, l.program.part, l.pulls.moves.kind,
+             l.pulls.moves.of, l.pulls.moves.load, l.pulls.moves.first_staged, l.pulls.kind, l.addresses.storage,
+             l.addresses.staged, l.addresses.of_part, l.run, l.duration);
 }
 
 template <class T>

@@ -21,55 +21,9 @@
 // Errors: a schedule of another shape; an action that the program has no steps for, or misses; a part that waits for ever,
 // with the action at which its row stops; gradients accumulated out of order. O(steps · micro-batches + rounds · parts).
 
-#include <hyperparallel/lowering/stage_work.hpp>
-#include <hyperparallel/pipeline/schedule.hpp>
+#include <hyperparallel/lowering/schedule_check.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-enum class unroll_code : unsigned char {
-  ok,
-  program_is_refused,
-  micro_batches_differ,  ///< `given` of the schedule, `expected` of the graph
-  stages_differ,         ///< `given` of the schedule, `expected` of the program
-  ranks_differ,          ///< `given` of the schedule, `expected` parts
-  copies_differ,         ///< `given` of each stage in the schedule, `expected` programs
-  copies_are_unlike,  ///< strategies of the groups differ, which a schedule that holds each stage twice does not take
-  action_is_of_another_kind,     ///< `action` moves, gathers or offloads, which the program says itself
-  action_stands_elsewhere,       ///< `action` is in the row of `rank`, its stage is another's
-  action_is_missing_or_doubled,  ///< `action` stands `given` times
-  row_waits_for_ever,            ///< `action` of `rank` is never ready
-  accumulated_out_of_order       ///< `action` comes before that of an earlier micro-batch
-};
-
-constexpr const char* to_text(unroll_code c) {
-  constexpr const char* text[] = {"ok",
-                                  "the program is refused",
-                                  "the schedule has another number of micro-batches",
-                                  "the schedule has another number of stages",
-                                  "the schedule has another number of ranks",
-                                  "the schedule holds each stage another number of times",
-                                  "the schedule holds each stage twice, and the strategies of the groups differ",
-                                  "the schedule has an action that is none of computing",
-                                  "the schedule has an action in the row of another rank",
-                                  "the schedule has an action not once",
-                                  "the schedule stops: an action waits for ever",
-                                  "the schedule accumulates gradients out of the order of micro-batches"};
-  return text[static_cast<int>(c)];
-}
-
-struct unroll_status {
-  unroll_code code = unroll_code::ok;
-  pipeline_action action{};
-  int rank = -1;
-  int given = 0, expected = 0;
-  constexpr bool ok() const { return code == unroll_code::ok; }
-  friend constexpr bool operator==(const unroll_status&, const unroll_status&) = default;
-};
-
-struct unroll_options {
-  /// Gradients may be accumulated in the order of the rows, which changes their last bits.
-  bool accumulates_in_any_order = false;
-};
 
 struct unrolled_rows {
   unroll_status status{};
@@ -78,32 +32,35 @@ struct unrolled_rows {
 
 namespace detail {
 
-class row_unroller {
+class row_unroller : schedule_check {
  public:
   constexpr row_unroller(const sharded_program& p, const sharded_program* mirrored, const pipeline_schedule& s,
                          const unroll_options& how)
-      : p_(p), s_(s), how_(how), work_(work_of_steps(p)) {
+      : schedule_check(p, mirrored, s, how) {
     copy_[0].program = &p;
     copy_[1].program = mirrored;
   }
 
   constexpr unrolled_rows run() {
-    check_shape();
-    if (ok()) check_actions();
-    if (!ok()) return static_cast<unrolled_rows&&>(out_);
-    find_reads();
-    begin_program();
-    interleave();
-    if (!ok()) return static_cast<unrolled_rows&&>(out_);
-    if (copies() == 2) exchange_gradients();
-    for (int c = 0; c < copies(); ++c)
-      for (int i = 0; i < p_.step.size; ++i)
-        if (work_[i] == stage_work::update) put(copy_[c], i, s_.micro_batches - 1, true);
+    unroll_rows();
+    out_.status = status_;
     return static_cast<unrolled_rows&&>(out_);
   }
 
  private:
-  static constexpr int works = 3;
+  constexpr void unroll_rows() {
+    check_shape();
+    if (ok()) check_actions();
+    if (!ok()) return;
+    find_reads();
+    begin_program();
+    interleave();
+    if (!ok()) return;
+    if (copies() == 2) exchange_gradients();
+    for (int c = 0; c < copies(); ++c)
+      for (int i = 0; i < p_.step.size; ++i)
+        if (work_[i] == stage_work::update) put(copy_[c], i, s_.micro_batches - 1, true);
+  }
 
   /// The program of one copy of all stages, and what its values and storages are in the unrolled one.
   struct stage_copy {
@@ -111,87 +68,6 @@ class row_unroller {
     growing_array<int> value, storage;  // of each one and micro-batch, or -1
     growing_array<int> newest;          // of each storage that lives from step to step: its last value
   };
-
-  constexpr int copies() const { return copy_[1].program == nullptr ? 1 : 2; }
-  constexpr bool ok() const { return out_.status.ok(); }
-  constexpr void fail(const unroll_status& s) {
-    if (ok()) out_.status = s;
-  }
-  static constexpr bool does(action_kind k, stage_work w) {
-    if (k == action_kind::forward || k == action_kind::overlapped_forward) return w == stage_work::forward;
-    if (k == action_kind::input_gradient) return w == stage_work::input_gradient;
-    if (k == action_kind::weight_gradient) return w == stage_work::weight_gradient;
-    return w == stage_work::input_gradient || w == stage_work::weight_gradient;
-  }
-  constexpr int node(int stage, stage_work w) const { return stage * works + static_cast<int>(w); }
-
-  constexpr void check_shape() {
-    for (int c = 0; c < copies(); ++c)
-      if (copy_[c].program->status.code != strategy_code::ok) return fail({unroll_code::program_is_refused});
-    if (s_.micro_batches != p_.graph.micro_batches)
-      return fail({unroll_code::micro_batches_differ, {}, -1, s_.micro_batches, p_.graph.micro_batches});
-    for (const program_step& s : p_.step) stages_ = s.stage >= stages_ ? s.stage + 1 : stages_;
-    if (s_.stages != stages_) return fail({unroll_code::stages_differ, {}, -1, s_.stages, stages_});
-    if (s_.ranks != parts_of(p_)) return fail({unroll_code::ranks_differ, {}, -1, s_.ranks, parts_of(p_)});
-    if (copies() == 2 && copy_[1].program->step.size != p_.step.size) return fail({unroll_code::copies_are_unlike});
-    if (s_.copies != copies()) return fail({unroll_code::copies_differ, {}, -1, s_.copies, copies()});
-  }
-
-  /// Every work of every stage and micro-batch stands once, in the row of the stage's part; weights in order.
-  constexpr void check_actions() {
-    growing_array<int> times, last;  // of each work and micro-batch; of each copy of each stage: the last W
-    times.resize(stages_ * works * s_.micro_batches, 0);
-    last.resize(stages_ * copies(), -1);
-    for (int r = 0; r < s_.ranks; ++r)
-      for (int e = s_.first[r]; e < s_.first[r + 1] && ok(); ++e) {
-        if (s_.action[e] == idle_slot) continue;
-        const pipeline_action a = s_.coding().action(s_.action[e]);
-        if (!is_compute(a.kind)) return fail({unroll_code::action_is_of_another_kind, a, r});
-        if (s_.rank_of(a) != r) return fail({unroll_code::action_stands_elsewhere, a, r});
-        for (int w = 0; w < works; ++w)
-          if (does(a.kind, static_cast<stage_work>(w)))
-            ++times[node(a.stage, static_cast<stage_work>(w)) * s_.micro_batches + a.micro_batch];
-        if (!does(a.kind, stage_work::weight_gradient)) continue;
-        int& before = last[s_.copy_of(a.stage, a.micro_batch)];
-        if (a.micro_batch < before && !how_.accumulates_in_any_order)
-          return fail({unroll_code::accumulated_out_of_order, a, r});
-        before = a.micro_batch;
-      }
-    constexpr action_kind kinds[] = {action_kind::forward, action_kind::input_gradient, action_kind::weight_gradient};
-    for (int i = 0; i < times.size; ++i)
-      if (times[i] != 1) {
-        const int n = i / s_.micro_batches;
-        const pipeline_action a{kinds[n % works], n / works, i % s_.micro_batches};
-        return fail({unroll_code::action_is_missing_or_doubled, a, s_.rank_of(a), times[i], 1});
-      }
-  }
-
-  /// Which works each work waits for, in the same micro-batch: those that it reads from, and those that it follows in any
-  /// schedule, though a first stage has nothing to hand back.
-  constexpr void find_reads() {
-    growing_array<int> writer;  // of each value: the work that makes it, or -1
-    writer.resize(p_.value.size, -1);
-    reads_.resize(stages_ * works * stages_ * works, false);
-    const auto follows = [&](int n, int stage, stage_work before) {
-      if (stage >= 0 && stage < stages_) reads_[n * stages_ * works + node(stage, before)] = true;
-    };
-    for (int t = 0; t < stages_; ++t) {
-      follows(node(t, stage_work::forward), t - 1, stage_work::forward);
-      follows(node(t, stage_work::input_gradient), t, stage_work::forward);
-      follows(node(t, stage_work::input_gradient), t + 1, stage_work::input_gradient);
-      follows(node(t, stage_work::weight_gradient), t, stage_work::input_gradient);
-    }
-    for (int i = 0; i < p_.step.size; ++i) {
-      if (work_[i] == stage_work::update) continue;
-      const int n = node(p_.step.item[i].stage, work_[i]);
-      visit_values(p_, p_.step.item[i], [&](int v, bool written) {
-        if (written)
-          writer[v] = n;
-        else if (writer[v] >= 0 && writer[v] != n)
-          reads_[n * stages_ * works + writer[v]] = true;
-      });
-    }
-  }
 
   /// Everything but steps; what lives from step to step, and of inputs one value a micro-batch, one after the other.
   constexpr void begin_program() {
@@ -372,13 +248,8 @@ class row_unroller {
     }
   }
 
-  const sharded_program& p_;
-  const pipeline_schedule& s_;
-  unroll_options how_;
   stage_copy copy_[2];
-  growing_array<stage_work> work_;  // of each step
-  growing_array<bool> reads_, done_;
-  int stages_ = 1;
+  growing_array<bool> done_;
   unrolled_rows out_;
 };
 

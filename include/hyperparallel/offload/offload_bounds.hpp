@@ -78,8 +78,7 @@ struct gap_bytes {
 constexpr growing_array<gap_bytes> bytes_in_gaps(const offload_program& p, const use_chains& c,
                                                  const growing_array<gap_rights>& rights) {
   const int operators = p.op.size;
-  growing_array<gap_bytes> sums;
-  sums.resize(operators + 1);
+  growing_array<gap_bytes> sums(operators + 1);
   for (int g = 0; g < c.gap.size; ++g) {
     const bool again = rights.item[g].recompute;
     if (!rights.item[g].offload && !again) continue;

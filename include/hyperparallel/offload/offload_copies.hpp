@@ -64,8 +64,7 @@ constexpr void derive_copies(const use_chains& c, const gap_decision* plan, int 
 
 /// Of each gap. Domain: the chains of a program, a legal plan for it.
 constexpr growing_array<gap_copies> copies_of(const use_chains& c, const gap_decision* plan) {
-  growing_array<gap_copies> copies;
-  copies.resize(c.gap.size);
+  growing_array<gap_copies> copies(c.gap.size);
   for (int s = 0; s + 1 < c.first_gap.size; ++s) detail::derive_copies(c, plan, s, home_tiers(c, plan, s), copies.item);
   return copies;
 }

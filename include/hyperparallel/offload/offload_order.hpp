@@ -36,8 +36,7 @@ constexpr growing_array<gap_decision> carried_over(const use_chains& from, const
                                                    const growing_array<int>& to_order,
                                                    const growing_array<gap_rights>& rights) {
   growing_array<gap_decision> carried;
-  growing_array<int> place;
-  place.resize(to_order.size);
+  growing_array<int> place(to_order.size);
   for (int i = 0; i < to_order.size; ++i) place[to_order[i]] = i;
   const auto moved = [&](int point, int earliest, int latest) {
     const int now = point < 0 ? -1 : place[from_order[point]];

@@ -70,8 +70,7 @@ constexpr const char* to_text(offload_plan_code c) {
 constexpr offload_program reordered(const offload_program& p, const growing_array<int>& order) {
   offload_program r = p;
   if (order.empty()) return r;
-  growing_array<int> place;
-  place.resize(p.op.size);
+  growing_array<int> place(p.op.size);
   for (int i = 0; i < p.op.size; ++i) {
     r.op[i] = p.op[order[i]];
     place[order[i]] = i;
@@ -91,8 +90,7 @@ constexpr offload_program reordered(const offload_program& p, const growing_arra
 constexpr offload_plan_status check_order(const offload_program& p, const growing_array<int>& order) {
   if (order.empty()) return {};
   if (order.size != p.op.size) return {.code = offload_plan_code::order_is_no_permutation};
-  growing_array<int> place;
-  place.resize(p.op.size, -1);
+  growing_array<int> place(p.op.size, -1);
   int fixed = -1;
   for (int i = 0; i < order.size; ++i) {
     if (order[i] < 0 || order[i] >= p.op.size || place[order[i]] >= 0)

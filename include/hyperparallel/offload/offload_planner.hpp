@@ -32,101 +32,130 @@ struct planned_offload {
 
 namespace detail {
 
-/// Improves the best of all greedy plans; `search` holds the result.
-constexpr void search_plans(plan_search& search, const offload_options& options) {
-  offload_clock& clock = search.clock;
-  struct start {
-    growing_array<gap_decision> plan;
-    plan_score score{endless, INT32_MAX, longest_time};
-  };
-  growing_array<start> starts;
-  const auto enter = [&](const growing_array<gap_decision>& plan) {
-    const bool full = starts.size == options.starts;
-    const plan_score worst{endless, INT32_MAX, longest_time};
-    const plan_score s = search.evaluate(plan, full ? starts.last().score : worst);
-    if (full && !better(s, starts.last().score)) return;
-    for (const start& other : starts)
-      if (other.score == s && other.plan == plan) return;
-    int at = full ? starts.size - 1 : starts.push({});
-    for (; at > 0 && better(s, starts[at - 1].score); --at) starts[at] = static_cast<start&&>(starts[at - 1]);
-    starts[at] = {plan, s};
-  };
-  greedy_planner greedy(clock);
+/// A plan to improve.
+struct search_start {
   growing_array<gap_decision> plan;
-  const int operators = clock.program.op.size, gaps = clock.chains.gap.size;
-  const extent_t budget = clock.program.tier[0].capacity, for_search = search.effort / 2;
-  const auto charge = [&](int parts = 4) {
+  plan_score score{endless, INT32_MAX, longest_time};
+};
+
+/// The best of all greedy plans, best first; none stands twice. Takes at most about half of the search's effort.
+class greedy_starts {
+ public:
+  growing_array<search_start> starts;
+
+  constexpr greedy_starts(plan_search& within, const offload_options& options)
+      : search_(within),
+        most_(options.starts),
+        greedy_(within.clock),
+        operators_(within.clock.program.op.size),
+        gaps_(within.clock.chains.gap.size),
+        budget_(within.clock.program.tier[0].capacity),
+        left_for_search_(within.effort / 2),
+        factor_(operators_ > 100 ? 4 : 2) {}
+
+  constexpr void collect() {
+    enter_fast();
+    enter_covers();
+    enter_rules();
+  }
+
+ private:
+  constexpr void enter() {
+    const bool full = starts.size == most_;
+    const plan_score worst{endless, INT32_MAX, longest_time};
+    const plan_score s = search_.evaluate(plan_, full ? starts.last().score : worst);
+    if (full && !better(s, starts.last().score)) return;
+    for (const search_start& other : starts)
+      if (other.score == s && other.plan == plan_) return;
+    int at = full ? starts.size - 1 : starts.push({});
+    for (; at > 0 && better(s, starts[at - 1].score); --at) starts[at] = static_cast<search_start&&>(starts[at - 1]);
+    starts[at] = {plan_, s};
+  }
+  constexpr void enter_issued(fetch_issue way, bool early_stores) {
+    greedy_.issue(way, early_stores, plan_);
+    enter();
+  }
+  constexpr void enter_ahead() {
+    for (int ahead = 1; ahead <= operators_; ahead *= factor_) {
+      greedy_.issue_ahead(ahead, plan_);
+      enter();
+    }
+  }
+  constexpr bool goes_on() const { return search_.effort > left_for_search_; }
+  constexpr void charge(int parts = 4) {
     int chosen = 0;
-    for (const gap_decision& d : plan) chosen += d.choice != gap_choice::keep ? 1 : 0;
-    search.effort -= extent_t{operators + gaps} * (chosen + 4) / parts;
-  };
-  const auto enter_issued = [&] {
-    for (int way = 0; way < fetch_issues; ++way)
-      for (int early = 0; early < 2; ++early) {
-        greedy.issue(static_cast<fetch_issue>(way), early == 1, plan);
-        enter(plan);
+    for (const gap_decision& d : plan_) chosen += d.choice != gap_choice::keep ? 1 : 0;
+    search_.effort -= extent_t{operators_ + gaps_} * (chosen + 4) / parts;
+  }
+
+  /// Little effort: the tastes that ask for no costs are fast, and eager copies rarely the worst. The farthest gaps,
+  /// fetched at their ends, run where any plan does.
+  constexpr void enter_fast() {
+    constexpr cover_taste fast[] = {cover_taste::area, cover_taste::farthest};
+    for (int slack = 0; slack < 2 && (slack == 0 || goes_on()); ++slack)
+      for (const cover_taste taste : fast) {
+        greedy_.cover(taste, budget_ - budget_ / 8 * slack, plan_);
+        for (int early = 0; early < 2; ++early) enter_issued(fetch_issue::eager, early == 1);
+        if (slack == 0 && taste == cover_taste::farthest) enter_issued(fetch_issue::last, false);
+        charge(12);
       }
-  };
-  const int factor = operators > 100 ? 4 : 2;
-  const auto enter_ahead = [&] {
-    for (int ahead = 1; ahead <= operators; ahead *= factor) {
-      greedy.issue_ahead(ahead, plan);
-      enter(plan);
-    }
-  };
-  // Little effort: the tastes that ask for no costs are fast, and eager copies rarely the worst. The farthest gaps,
-  // fetched at their ends, run where any plan does.
-  constexpr cover_taste fast[] = {cover_taste::area, cover_taste::farthest};
-  for (int slack = 0; slack < 2 && (slack == 0 || search.effort > for_search); ++slack)
-    for (const cover_taste taste : fast) {
-      greedy.cover(taste, budget - budget / 8 * slack, plan);
-      for (int early = 0; early < 2; ++early) {
-        greedy.issue(fetch_issue::eager, early == 1, plan);
-        enter(plan);
+  }
+  /// Every taste, and the farthest gaps from other operators on.
+  constexpr void enter_covers() {
+    for (int slack = 0; slack < 4; ++slack)
+      for (int taste = 0; taste < cover_tastes && goes_on(); ++taste) {
+        greedy_.cover(static_cast<cover_taste>(taste), budget_ - budget_ / 8 * slack, plan_);
+        for (int way = 0; way < fetch_issues; ++way)
+          for (int early = 0; early < 2; ++early) enter_issued(static_cast<fetch_issue>(way), early == 1);
+        charge();
       }
-      if (slack == 0 && taste == cover_taste::farthest) {
-        greedy.issue(fetch_issue::last, false, plan);
-        enter(plan);
-      }
-      charge(12);
-    }
-  for (int slack = 0; slack < 4; ++slack)
-    for (int taste = 0; taste < cover_tastes && search.effort > for_search; ++taste) {
-      greedy.cover(static_cast<cover_taste>(taste), budget - budget / 8 * slack, plan);
-      enter_issued();
+    for (int turn = 1; turn < 16 && turn < operators_ && goes_on(); ++turn) {
+      greedy_.sweep_from = operators_ < 16 ? turn : turn * operators_ / 16;
+      greedy_.cover(cover_taste::farthest, budget_, plan_);
+      enter_issued(fetch_issue::roomy, true);
       charge();
     }
-  for (int turn = 1; turn < 16 && turn < operators && search.effort > for_search; ++turn) {
-    greedy.sweep_from = operators < 16 ? turn : turn * operators / 16;
-    greedy.cover(cover_taste::farthest, budget, plan);
-    greedy.issue(fetch_issue::roomy, true, plan);
-    enter(plan);
-    charge();
   }
-  for (int rule = 0; rule < 4 && search.effort > for_search; ++rule) {
-    greedy.cover_persistent(rule % 2 == 1, rule / 2 == 1, plan);
-    enter_ahead();
-    charge();
-  }
-  for (int distance = 1; distance <= operators && clock.program.tier.size > 1; distance *= factor)
-    for (int most = 1; most / factor < gaps && search.effort > for_search; most *= factor) {
-      greedy.cover_longer_than(distance, most, plan);
+  /// Plain rules that count no bytes.
+  constexpr void enter_rules() {
+    for (int rule = 0; rule < 4 && goes_on(); ++rule) {
+      greedy_.cover_persistent(rule % 2 == 1, rule / 2 == 1, plan_);
       enter_ahead();
       charge();
     }
-  for (const start& one : starts)
-    if (better(one.score, search.score)) {
-      search.score = one.score;
-      search.best = one.plan;
-    }
+    for (int distance = 1; distance <= operators_ && search_.clock.program.tier.size > 1; distance *= factor_)
+      for (int most = 1; most / factor_ < gaps_ && goes_on(); most *= factor_) {
+        greedy_.cover_longer_than(distance, most, plan_);
+        enter_ahead();
+        charge();
+      }
+  }
+
+  plan_search& search_;
+  int most_;
+  greedy_planner greedy_;
+  growing_array<gap_decision> plan_;
+  int operators_, gaps_;
+  extent_t budget_, left_for_search_;
+  int factor_;
+};
+
+/// Improves the best of all greedy plans; `search` holds the result.
+constexpr void search_plans(plan_search& search, const offload_options& options) {
+  greedy_starts greedy(search, options);
+  greedy.collect();
+  const auto keep_better = [&](const search_start& one) {
+    if (!better(one.score, search.score)) return;
+    search.score = one.score;
+    search.best = one.plan;
+  };
+  for (const search_start& one : greedy.starts) keep_better(one);
   const bool pairs = search.candidate.size <= options.few_gaps;
-  for (start& one : starts) {
+  for (search_start& one : greedy.starts) {
     if (search.finished()) break;
     search.improve(one.plan, one.score, search.candidate);
     if (pairs) search.improve_pairs(one.plan, one.score);
-    if (!better(one.score, search.score)) continue;
-    search.score = one.score;
-    search.best = one.plan;
+    keep_better(one);
   }
   search.restart(pairs ? options.restarts : 25 * options.restarts, pairs);
 }

@@ -59,8 +59,7 @@ struct timeline_writer {
 
 /// The time that operators and recomputations take by themselves.
 constexpr extent_t time_without_copies(const offload_program& p, const use_chains& c, const gap_decision* plan) {
-  growing_array<extent_t> extra;
-  extra.resize(p.op.size, 0);
+  growing_array<extent_t> extra(p.op.size, 0);
   for (int g = 0; g < c.gap.size; ++g)
     if (plan[g].choice == gap_choice::recompute) extra[c.gap[g].to] += p.storage[c.gap[g].storage].recompute;
   return times_without_copies(p, c, extra.item).total;

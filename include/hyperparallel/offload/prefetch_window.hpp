@@ -8,6 +8,8 @@
 // a prefetch comes after the last use of the buffer's previous tenant. Fails when more tensors are in use at once than
 // there are buffers.
 
+#include <hyperparallel/support/enum_text.hpp>
+
 namespace hyperparallel { inline namespace v0_2 {
 
 /// Positions in reference order; first ≤ last.
@@ -32,17 +34,10 @@ struct window_status {
 inline constexpr int max_window_buffers = 64;
 
 constexpr const char* to_text(window_code c) {
-  switch (c) {
-    case window_code::ok:
-      return "ok";
-    case window_code::no_buffer:
-      return "the window has no buffer, or more than the planner takes";
-    case window_code::uses_are_not_in_order:
-      return "the tensors are not listed by first use";
-    case window_code::more_tensors_in_use_than_buffers:
-      return "more tensors are in use at once than there are buffers";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok", "the window has no buffer, or more than the planner takes",
+                                   "the tensors are not listed by first use",
+                                   "more tensors are in use at once than there are buffers"};
+  return enum_text<window_code::more_tensors_in_use_than_buffers>(texts, c);
 }
 
 /// Places `count` tensors, listed by first use, in `buffers` equal buffers. O(count · buffers).

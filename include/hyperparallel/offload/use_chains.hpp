@@ -146,8 +146,7 @@ constexpr bool covers(const storage_gap& g, int q) { return g.wraps ? q > g.from
 
 /// Bytes of everything that holds a value while operator q runs, of each q: what tier 0 needs when nothing leaves it.
 constexpr growing_array<extent_t> live_bytes(const offload_program& p) {
-  growing_array<extent_t> live;
-  live.resize(p.op.size + 1, 0);
+  growing_array<extent_t> live(p.op.size + 1, 0);
   for (int s = 0; s < p.storage.size; ++s) {
     if (!detail::touches(p.storage.item[s])) continue;
     const bool always = p.storage.item[s].persistent;
@@ -173,9 +172,7 @@ constexpr operator_times times_without_copies(const offload_program& p, const us
   t.start.resize(p.op.size);
   t.end.resize(p.op.size);
   extent_t free_at[most_links + 1] = {};
-  growing_array<extent_t> written, touched;
-  written.resize(p.storage.size, 0);
-  touched.resize(p.storage.size, 0);
+  growing_array<extent_t> written(p.storage.size, 0), touched(p.storage.size, 0);
   extent_t start = 0;
   for (int q = 0; q < p.op.size; ++q) {
     const extent_t longer = extra != nullptr ? extra[q] : 0;
@@ -211,8 +208,7 @@ constexpr extent_t gap_time(const operator_times& t, const storage_gap& g) {
 /// What control leaves open, of each gap. keep: all are kept. offload: the gap that wraps leaves tier 0, or the longest
 /// where none wraps, the others may. recompute: the longest that can be is recomputed, the others may be.
 constexpr growing_array<gap_rights> rights_of(const offload_program& p, const use_chains& c) {
-  growing_array<gap_rights> rights;
-  rights.resize(c.gap.size);
+  growing_array<gap_rights> rights(c.gap.size);
   bool forces = false;
   for (const offload_storage& one : p.storage)
     if (one.control == offload_control::offload || one.control == offload_control::recompute) forces = true;

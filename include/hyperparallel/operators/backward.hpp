@@ -11,6 +11,25 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
+/// Gives operands the partial state on axis `a` that the rule passes to results as `wanted`; false where none can.
+constexpr bool pass_partial(const factor_rule& rule, reduce_op wanted, int a, full_propagation& r) {
+  for (int o = 0; o < rule.operand_count; ++o)
+    for (int op = 1; op < reduce_op_count; ++op) {
+      const reduce_op given = static_cast<reduce_op>(op);
+      const partial_word word = word_of(rule.partials, o, given);
+      if (word.mode == partial_mode::joins || word.mode == partial_mode::refuses || word.out != wanted) continue;
+      r.operand[o].partial[a] = given;
+      for (int q = 0; q < rule.operand_count && word.mode == partial_mode::together; ++q)
+        if (word_of(rule.partials, q, given).mode == partial_mode::together) r.operand[q].partial[a] = given;
+      return true;
+    }
+  return false;
+}
+
+}  // namespace detail
+
 /// The operands for result `index` placed as `wanted`. Domain: `check_rule(rule)` is ok, `wanted` is canonical.
 /// Fails as propagation does, counting results after the operands: a cut of a factor that must be whole, of a dim of no
 /// factor, and a partial state that no operand could pass. O(operands · (cuts + axes)).
@@ -51,25 +70,11 @@ constexpr full_propagation propagate_backward(const factor_rule& rule, const lay
     r.operand[o] = common;
     if (!detail::write_tensor(rule.operand[o], o, source, t, extent, r.operand[o], r.status)) return r;
   }
-  for (int a = 0; a < wanted.mesh.axis_count; ++a) {
-    if (wanted.partial[a] == reduce_op::none) continue;
-    bool passed = false;
-    for (int o = 0; o < rule.operand_count && !passed; ++o)
-      for (int op = 1; op < reduce_op_count && !passed; ++op) {
-        const partial_word word = word_of(rule.partials, o, static_cast<reduce_op>(op));
-        passed =
-            word.mode != partial_mode::joins && word.mode != partial_mode::refuses && word.out == wanted.partial[a];
-        if (!passed) continue;
-        r.operand[o].partial[a] = static_cast<reduce_op>(op);
-        for (int q = 0; q < rule.operand_count && word.mode == partial_mode::together; ++q)
-          if (word_of(rule.partials, q, static_cast<reduce_op>(op)).mode == partial_mode::together)
-            r.operand[q].partial[a] = static_cast<reduce_op>(op);
-      }
-    if (!passed) {
+  for (int a = 0; a < wanted.mesh.axis_count; ++a)
+    if (wanted.partial[a] != reduce_op::none && !detail::pass_partial(rule, wanted.partial[a], a, r)) {
       r.status = {propagation_code::partial_operand_is_refused, place, -1, a};
       return r;
     }
-  }
   const layout_value* operand[max_operands] = {};
   for (int o = 0; o < rule.operand_count; ++o) operand[o] = &r.operand[o];
   const full_propagation forward = propagate_fully(rule, operand, rule.operand_count);

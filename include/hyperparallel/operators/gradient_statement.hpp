@@ -5,6 +5,7 @@
 // Law: a built-in operator that no gradient names as a backward operator says something.
 
 #include <hyperparallel/operators/operator_list.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -18,9 +19,7 @@ enum class gradient_statement : unsigned char {
 };
 
 constexpr const char* name_of(gradient_statement s) {
-  constexpr const char* names[] = {"nothing", "backward_operators", "passes_on", "of_the_loss", "constant", "refused"};
-  static_assert(static_cast<int>(gradient_statement::refused) + 1 == sizeof names / sizeof *names);
-  return names[static_cast<int>(s)];
+  return enum_name("nothing\0backward_operators\0passes_on\0of_the_loss\0constant\0refused", s);
 }
 
 /// The backward operators of an instance with as many operands as a rule may have: all that the operator ever names.
@@ -43,17 +42,6 @@ constexpr bool is_differentiable(const operator_value& o) {
   const gradient_statement s = gradient_statement_of(o);
   return s == gradient_statement::backward_operators || s == gradient_statement::passes_on ||
          s == gradient_statement::of_the_loss;
-}
-
-/// Whether the gradient of some operator of the list names `op` as a backward operator. O(operators).
-constexpr bool is_backward_operator(const operator_list& operators, operator_id op) {
-  for (int i = 0; i < operators.count; ++i) {
-    gradient_writer w(operators, max_operands);
-    operators[static_cast<operator_id>(i)].gradient(w);
-    for (int n = 0; n < w.count && n < max_gradient_rules; ++n)
-      if (w.rule[n].backward == op) return true;
-  }
-  return false;
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -11,6 +11,7 @@
 // chapter 3.
 
 #include <hyperparallel/operators/operator_value.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -80,17 +81,10 @@ enum class gradient_text_code : unsigned char {
 };
 
 constexpr const char* name_of(gradient_text_code c) {
-  constexpr const char* names[] = {"ok",
-                                   "tensor_is_malformed",
-                                   "operand_does_not_exist",
-                                   "result_does_not_exist",
-                                   "too_many_tensors",
-                                   "arrow_is_missing",
-                                   "no_gradient_is_read",
-                                   "no_gradient_is_made",
-                                   "gradient_is_made_twice"};
-  static_assert(static_cast<int>(gradient_text_code::gradient_is_made_twice) + 1 == sizeof names / sizeof *names);
-  return names[static_cast<int>(c)];
+  return enum_name(
+      "ok\0tensor_is_malformed\0operand_does_not_exist\0result_does_not_exist\0too_many_tensors\0arrow_is_missing\0"
+      "no_gradient_is_read\0no_gradient_is_made\0gradient_is_made_twice",
+      c);
 }
 
 /// `where` is the character to blame.

@@ -2,6 +2,8 @@
 #pragma once
 // How propagation through an operator ends: why it was refused, and what operands do on the way when it was not.
 
+#include <hyperparallel/support/enum_text.hpp>
+
 namespace hyperparallel { inline namespace v0_2 {
 
 enum class propagation_code : unsigned char {
@@ -25,24 +27,12 @@ enum class propagation_code : unsigned char {
 
 /// The name that error lines and exceptions use.
 constexpr const char* name_of(propagation_code code) {
-  constexpr const char* names[] = {"ok",
-                                   "operand_count_differs_from_rule",
-                                   "operand_rank_differs_from_rule",
-                                   "operands_are_on_different_meshes",
-                                   "operands_disagree",
-                                   "axis_shards_two_factors",
-                                   "dim_must_be_whole",
-                                   "dim_needs_a_halo",
-                                   "factors_of_dim_do_not_fit",
-                                   "rule_says_nothing_about_partial_operands",
-                                   "partial_operand_is_refused",
-                                   "partial_axis_is_used_by_another_operand",
-                                   "partial_operands_differ",
-                                   "reductions_do_not_commute",
-                                   "sub_axis_can_not_be_partial",
-                                   "result_has_too_many_cuts"};
-  static_assert(static_cast<int>(propagation_code::result_has_too_many_cuts) + 1 == sizeof names / sizeof *names);
-  return names[static_cast<int>(code)];
+  return enum_name(
+      "ok\0operand_count_differs_from_rule\0operand_rank_differs_from_rule\0operands_are_on_different_meshes\0"
+      "operands_disagree\0axis_shards_two_factors\0dim_must_be_whole\0dim_needs_a_halo\0factors_of_dim_do_not_fit\0"
+      "rule_says_nothing_about_partial_operands\0partial_operand_is_refused\0partial_axis_is_used_by_another_operand\0"
+      "partial_operands_differ\0reductions_do_not_commute\0sub_axis_can_not_be_partial\0result_has_too_many_cuts",
+      code);
 }
 
 /// Why there is no result layout: which dim of which operand, and the mesh axis. Fields that the code does not speak of

@@ -13,10 +13,8 @@ namespace hyperparallel { inline namespace v0_2 {
 /// schedule is safe. Complexity: linear in the slots.
 constexpr void add_idle_slots(pipeline_schedule& s) {
   const int m = s.micro_batches, n = s.stages * m;
-  growing_array<int> forward_slot, backward_slot;  // code → the slot it stands in; −1: not yet
-  forward_slot.resize(n, -1);
-  backward_slot.resize(n, -1);
-  growing_array<int> at, slot_of;  // rank → its next entry; entry → its slot
+  growing_array<int> forward_slot(n, -1), backward_slot(n, -1);  // code → the slot it stands in; −1: not yet
+  growing_array<int> at, slot_of;                                // rank → its next entry; entry → its slot
   slot_of.resize(s.action.size, -1);
   for (int r = 0; r < s.ranks; ++r) at.push(s.first[r]);
   const auto waits = [&](int x, int slot) {

@@ -107,8 +107,7 @@ constexpr pipeline_schedule mindspore_interleaved_slots(const pipeline_shape& n)
 /// Precondition: `check_shape(n)` is ok. Complexity: slots times ranks.
 constexpr pipeline_schedule mindspore_interleaved_lists(const pipeline_shape& n) {
   const pipeline_schedule slots = detail::mindspore_interleaved_slots(n);
-  growing_array<growing_array<int>> row;
-  row.resize(n.ranks);
+  growing_array<growing_array<int>> row(n.ranks);
   int most = 0;
   for (int r = 0; r < n.ranks; ++r) most = slots.row_size(r) > most ? slots.row_size(r) : most;
   const auto code_in = [&](int r, int slot) {

@@ -53,8 +53,8 @@ constexpr pipeline_schedule with_parameter_actions(const pipeline_schedule& s, i
   to.first.clear();
   to.first.push(0);
   const auto put = [&](action_kind kind, int stage) { to.action.push(s.coding().code({kind, stage, 0})); };
-  growing_array<int> reduced;  // copy of a stage → micro-batches whose weights have their gradient
-  reduced.resize(s.stages * s.copies, 0);
+  growing_array<int> reduced(s.stages * s.copies,
+                             0);  // copy of a stage → micro-batches whose weights have their gradient
   const auto ends_in_weights = [](action_kind k) {
     return k == action_kind::backward || k == action_kind::weight_gradient;
   };

@@ -21,33 +21,28 @@ constexpr int entries_with_transfers(const pipeline_shape& n, int entries) {
 }
 
 namespace detail {
-inline constexpr int most_ranks_in_whole_turns = 64;
-}
 
-/// `s` with the transfers of each hop between ranks; idle slots are left out. Precondition: `check_schedule(s)` is ok.
-/// Complexity: linear in the actions, in memory too; of more than 64 ranks log₆₄ ranks for each.
-template <class To = growing_pipeline_sizes, class Sizes>
-constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_schedule<Sizes>& s) {
-  const int m = s.micro_batches, n = s.stages * m, share = s.share();
-  const stage_peers<Sizes> peers(s);
+inline constexpr int most_ranks_in_whole_turns = 64;
+
+/// A schedule of the shape of `s` whose rows have room for its actions and transfers.
+template <class To, class Sizes>
+constexpr basic_pipeline_schedule<To> with_room_for_transfers(const basic_pipeline_schedule<Sizes>& s,
+                                                              const stage_peers<Sizes>& peers) {
   basic_pipeline_schedule<To> to;
   to.ranks = s.ranks;
   to.stages = s.stages;
-  to.micro_batches = m;
+  to.micro_batches = s.micro_batches;
   to.copies = s.copies;
   for (int copy = 0; copy < s.rank_of_stage.size; ++copy) to.rank_of_stage.push(s.rank_of_stage[copy]);
 
   typename To::template per_rank<int> transfers;
   append_zeros(transfers, s.ranks);
   for (int copy = 0; copy < s.rank_of_stage.size; ++copy)
-    transfers.item[s.rank_of_stage[copy]] += 2 * share * ((peers.forward[copy] >= 0) + (peers.gradient[copy] >= 0));
+    transfers.item[s.rank_of_stage[copy]] += 2 * s.share() * ((peers.forward[copy] >= 0) + (peers.gradient[copy] >= 0));
 
-  typename To::template per_rank<int> from_of, at_of;  // the rank's next action, and the place of its next entry
   int entries = 0;
   for (int r = 0; r < s.ranks; ++r) {
     to.first.push(entries);
-    from_of.push(s.first[r]);
-    at_of.push(entries);
     entries += s.first[r + 1] - s.first[r] + transfers.item[r];
     if constexpr (Sizes::grows)
       for (int i = s.first[r]; i < s.first[r + 1]; ++i) entries -= s.action[i] == idle_slot;
@@ -56,7 +51,23 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
   append_zeros(to.action, entries);
   if constexpr (fills_before_scattering && !To::grows)
     for (int i = 0; i < entries; ++i) to.action.item[i] = 0;
+  return to;
+}
 
+}  // namespace detail
+
+/// `s` with the transfers of each hop between ranks; idle slots are left out. Precondition: `check_schedule(s)` is ok.
+/// Complexity: linear in the actions, in memory too; of more than 64 ranks log₆₄ ranks for each.
+template <class To = growing_pipeline_sizes, class Sizes>
+constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_schedule<Sizes>& s) {
+  const int m = s.micro_batches, n = s.stages * m, share = s.share();
+  const stage_peers<Sizes> peers(s);
+  basic_pipeline_schedule<To> to = detail::with_room_for_transfers<To>(s, peers);
+  typename To::template per_rank<int> from_of, at_of;  // the rank's next action, and the place of its next entry
+  for (int r = 0; r < s.ranks; ++r) {
+    from_of.push(s.first[r]);
+    at_of.push(to.first[r]);
+  }
   typename To::template per_chunk<bool> forwards_taken, gradients_taken;
   append_zeros(forwards_taken, n);
   append_zeros(gradients_taken, n);

@@ -25,11 +25,6 @@ constexpr int rank_of_stage(stage_placement placement, int ranks, int stage, int
   return copy == 1 || (placement == stage_placement::v && turn % 2 == 1) ? ranks - 1 - place : place;
 }
 
-/// The stage of a rank's chunk `chunk`, chunks numbered by their stages. Precondition: the placement has one copy.
-constexpr int stage_of_chunk(stage_placement placement, int ranks, int rank, int chunk) {
-  return chunk * ranks + (placement == stage_placement::v && chunk % 2 == 1 ? ranks - 1 - rank : rank);
-}
-
 /// The rank of each of `ranks · chunks` stages; copies of a stage beside each other.
 constexpr growing_array<int> ranks_of_stages(stage_placement placement, int ranks, int chunks) {
   growing_array<int> rank;

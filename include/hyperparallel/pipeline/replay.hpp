@@ -14,7 +14,7 @@
 
 #include <hyperparallel/pipeline/account.hpp>
 #include <hyperparallel/pipeline/ready_ranks.hpp>
-#include <hyperparallel/pipeline/replay_state.hpp>
+#include <hyperparallel/pipeline/special_actions.hpp>
 #include <hyperparallel/pipeline/transfer_step.hpp>
 #include <hyperparallel/pipeline/why_stopped.hpp>
 
@@ -47,9 +47,9 @@ class pipeline_replay : kind_of_code {
       moved = sweep(0, x_.s.ranks - 1);
       if (status_.ok() && x_.s.ranks > 1) moved = sweep(x_.s.ranks - 2, 0) || moved;
     }
-    if (status_.ok()) status_ = check_end();
+    if (status_.ok()) status_ = end_of(x_, transfer_);
     a.status = status_;
-    if (a.ok()) sum_up(a);
+    if (a.ok()) sum_up(x_, a);
     return a;
   }
   /// What it knows when it has run.
@@ -83,38 +83,6 @@ class pipeline_replay : kind_of_code {
       for (int r = ready.previous(x_.s.ranks - 1); r >= 0 && status_.ok(); r = ready.previous(r - 1))
         moved = visit(r) || moved;
     }
-  }
-  constexpr void refuse(pipeline_code code, int rank, int at, int needed = 0) {
-    status_ = {
-        .code = code, .rank = rank, .position = at - x_.s.first[rank], .action = x_.action_at(at), .needed = needed};
-  }
-  constexpr void count_peaks(int r) {
-    if (x_.live[r] > x_.peak[r]) x_.peak[r] = x_.live[r];
-    if (x_.live_gradient[r] > x_.peak_gradient[r]) x_.peak_gradient[r] = x_.live_gradient[r];
-  }
-  /// Why the action at `at` cannot run though what it needs is there.
-  constexpr void refuse_action(int r, int at) {
-    const int y = x_.s.action[at] % x_.per_kind, owner = x_.s.rank_of_stage[y / x_.s.share()];
-    if (owner != r)
-      refuse(pipeline_code::action_is_on_a_wrong_rank, r, at, owner);
-    else
-      refuse(x_.is_away(y) ? pipeline_code::activation_is_elsewhere : pipeline_code::action_stands_twice, r, at);
-  }
-  constexpr stage_times look_up(int r, int at, int kind, int y, std::int64_t start) {
-    record(r, at, kind, y, start);
-    return x_.times_of(y);
-  }
-  /// The start of the action at `at`, and its bytes.
-  constexpr void record(int r, int at, int kind, int y, std::int64_t start) {
-    if (x_.starts != nullptr) x_.starts->item[at] = start - 1;
-    if (x_.c.bytes.size == 0) return;
-    const int m = x_.s.micro_batches;
-    const stage_bytes b = entry_of(x_.c.bytes, x_.s.stages, m, y / m, y % m);
-    if (kind == forward || kind == reload) x_.bytes[r] += b.all();
-    if (kind == offload) x_.bytes[r] -= b.all();
-    x_.peak_bytes[r] = larger(x_.peak_bytes[r], x_.bytes[r]);
-    if (kind == input_gradient || kind == backward) x_.bytes[r] -= b.until_input_gradient;
-    if (kind == weight_gradient || kind == backward) x_.bytes[r] -= b.until_weight_gradient;
   }
 
   /// Runs ranks `from` to `to`, each as far as it goes. Whether one went on. One function, with what changes with each
@@ -151,14 +119,14 @@ class pipeline_replay : kind_of_code {
           const std::int64_t ready = input[x];
           if (ready == 0) break;
           if (owner[copy] != r || progress[x] != 0) {
-            refuse_action(r, at);
+            refuse_action(x_, r, at, status_);
             break;
           }
           if (clock < ready) {
             x_.idle.item[r] += ready - clock;
             clock = ready;
           }
-          if (looks_up) time = look_up(r, at, forward, x, clock);
+          if (looks_up) time = look_up(x_, r, at, forward, x, clock);
           if (++live > x_.peak.item[r]) {
             if (live == 1) x_.first_start.item[r] = clock;
             x_.peak.item[r] = live;
@@ -173,10 +141,10 @@ class pipeline_replay : kind_of_code {
         if (kind == weight_gradient) {
           if (progress[y] < state::has_gradient) break;
           if (owner[copy] != r || progress[y] == state::is_over || (offloads && x_.is_away(y))) {
-            refuse_action(r, at);
+            refuse_action(x_, r, at, status_);
             break;
           }
-          if (looks_up) time = look_up(r, at, kind, y, clock);
+          if (looks_up) time = look_up(x_, r, at, kind, y, clock);
           clock += time.weight_gradient;
           progress[y] = state::is_over;
           --live;
@@ -184,7 +152,7 @@ class pipeline_replay : kind_of_code {
         }
         if (kind > backward) {
           if (kind < send_forward || kind > receive_backward || waits_for_transfers) break;
-          if (looks_up) record(r, at, kind, y, clock);
+          if (looks_up) record(x_, r, at, kind, y, clock);
           if (!queues) continue;
           // The end that is reached second lets the message pass.
           if (kind == send_forward) {
@@ -219,14 +187,14 @@ class pipeline_replay : kind_of_code {
         const std::int64_t ready = gradient[y + m];
         if (ready == 0 || progress[y] == 0) break;
         if (owner[copy] != r || progress[y] != state::has_output || (offloads && x_.is_away(y))) {
-          refuse_action(r, at);
+          refuse_action(x_, r, at, status_);
           break;
         }
         if (clock < ready) {
           x_.idle.item[r] += ready - clock;
           clock = ready;
         }
-        if (looks_up) time = look_up(r, at, kind, y, clock);
+        if (looks_up) time = look_up(x_, r, at, kind, y, clock);
         clock += time.input_gradient;
         --live_gradient;
         progress[y] = state::has_gradient;
@@ -257,104 +225,16 @@ class pipeline_replay : kind_of_code {
     const int at = x_.position[r], x = x_.s.action[at], kind = x / x_.per_kind, y = x - kind * x_.per_kind;
     const bool of_parameters = !has_micro_batch(static_cast<action_kind>(kind));
     if (of_parameters ? !x_.s.lies_on(y / x_.s.micro_batches, r) : x_.s.rank_of_stage[y / x_.s.share()] != r) {
-      refuse_action(r, at);
+      refuse_action(x_, r, at, status_);
       return false;
     }
-    if (kind == overlapped_forward) return run_pair(r);
-    if ((kind == offload || kind == reload) && !move_activation(r, kind, y)) return false;
-    if (x_.starts != nullptr || x_.c.bytes.size != 0) record(r, at, kind, y, x_.clock[r]);
+    if (kind == overlapped_forward) return run_pair(x_, r, status_);
+    if ((kind == offload || kind == reload) && !move_activation(x_, r, kind, y, status_)) return false;
+    if (x_.starts != nullptr || x_.c.bytes.size != 0) record(x_, r, at, kind, y, x_.clock[r]);
     if (kind == recompute) x_.clock[r] += x_.c.recompute;
     if (is_transfer(static_cast<action_kind>(kind))) return transfer_.pass(x_, r);
     ++x_.position[r];
     return true;
-  }
-
-  /// Runs an overlapped F with the backward behind it.
-  constexpr bool run_pair(int r) {
-    const int m = x_.s.micro_batches, share = x_.s.share(), at = x_.position[r], partner = x_.second_of_pair(r, at);
-    const int y = x_.s.action[at] - overlapped_forward * x_.per_kind;
-    const int x = partner < x_.s.first[r + 1] ? x_.s.action[partner] : 0, kind = x / x_.per_kind;
-    if (kind != input_gradient && kind != backward) {
-      refuse(pipeline_code::pair_has_no_backward, r, at);
-      return false;
-    }
-    const int z = x - kind * x_.per_kind;
-    if (x_.input[y] == 0 || x_.gradient[z + m] == 0 || x_.progress[z] == 0) return false;
-    if (x_.progress[y] != 0) {
-      refuse_action(r, at);
-      return false;
-    }
-    if (x_.s.rank_of_stage[z / share] != r || x_.progress[z] != state::has_output || x_.is_away(z)) {
-      refuse_action(r, partner);
-      return false;
-    }
-    const std::int64_t start = larger(x_.clock[r], larger(x_.input[y], x_.gradient[z + m]));
-    x_.idle[r] += start - x_.clock[r];
-    x_.clock[r] = start + x_.pair_time(y, x);
-    const std::int64_t forward_hop = x_.forward_hop[y / share], gradient_hop = x_.gradient_hop[z / share];
-    if (forward_hop >= 0) x_.input[y + m] = x_.clock[r] + forward_hop;
-    if (gradient_hop >= 0) x_.gradient[z] = x_.clock[r] + gradient_hop;
-    x_.progress[y] = state::has_output;
-    x_.progress[z] = kind == backward ? state::is_over : state::has_gradient;
-    // The activation of F is there before that of the backward goes.
-    if (x_.peak[r] == 0) x_.first_start[r] = start;
-    ++x_.live[r];
-    ++x_.live_gradient[r];
-    count_peaks(r);
-    --x_.live_gradient[r];
-    if (kind == backward) --x_.live[r];
-    if (x_.starts != nullptr || x_.c.bytes.size != 0) {
-      record(r, at, forward, y, start);
-      record(r, partner, kind, z, start);
-    }
-    x_.position[r] = partner + 1;
-    return true;
-  }
-
-  /// Offloads or reloads the activation of `y`. False, and refused, where it is not there to be moved.
-  constexpr bool move_activation(int r, int kind, int y) {
-    if (x_.away.empty()) append_zeros(x_.away, x_.per_kind);
-    const bool held = x_.progress[y] != 0 && x_.progress[y] != state::is_over;
-    if (!held || x_.away[y] == (kind == offload)) {
-      refuse(pipeline_code::activation_is_elsewhere, r, x_.position[r]);
-      return false;
-    }
-    x_.away[y] = kind == offload;
-    const int change = kind == offload ? -1 : 1;
-    x_.live[r] += change;
-    if (x_.progress[y] == state::has_output) x_.live_gradient[r] += change;
-    count_peaks(r);
-    return true;
-  }
-
-  /// After the last sweep: each rank has ended, and nothing is missing; or why not.
-  constexpr pipeline_status check_end() const {
-    int stopped = 0;
-    while (stopped < x_.s.ranks && x_.position[stopped] == x_.s.first[stopped + 1]) ++stopped;
-    int left = 0;
-    for (int y = 0; y < x_.per_kind; ++y) left += x_.progress.item[y] != state::is_over;
-    if (stopped == x_.s.ranks && left == 0) return {};
-    const pipeline_status missing = first_missing(x_.s);
-    if (!missing.ok()) return missing;
-    return waiting_circle(x_.s, stopped, [&](int r) { return waiting(x_, transfer_, r); });
-  }
-
-  constexpr void sum_up(account& a) const {
-    a.makespan = a.longest_rank_span = 0;
-    std::int64_t work = 0;
-    for (int r = 0; r < x_.s.ranks; ++r) {
-      rank_account one{.peak_until_weight_gradient = x_.peak[r],
-                       .peak_until_input_gradient = x_.peak_gradient[r],
-                       .peak_bytes = x_.peak_bytes[r]};
-      one.last_end = x_.clock[r] - 1;
-      one.first_start = larger(x_.first_start[r], 1) - 1;  // of a rank without an F 0
-      one.busy = one.last_end - x_.idle[r];
-      work += one.busy;
-      a.makespan = larger(a.makespan, one.last_end);
-      a.longest_rank_span = larger(a.longest_rank_span, one.span());
-      a.rank.push(one);
-    }
-    a.ideal = ceil_divide(work, x_.s.ranks);
   }
 
   state x_;

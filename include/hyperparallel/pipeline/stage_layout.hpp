@@ -87,8 +87,7 @@ class layout_search {
     ends_of_.resize(stages_ * (n + 1), -1);
     growing_array<ordered_weights> rest;
     for (int left = 1; left <= stages_; ++left) {  // stages from here on
-      growing_array<ordered_weights> now;
-      now.resize(n + 1);
+      growing_array<ordered_weights> now(n + 1);
       for (int i = 0; i <= n; ++i)
         if (before_[i] <= stages_ - left) extend(left, i, rest, now[i]);
       rest = static_cast<growing_array<ordered_weights>&&>(now);

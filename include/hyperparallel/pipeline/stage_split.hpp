@@ -118,8 +118,7 @@ constexpr stage_split split_layers(const growing_array<std::int64_t>& weights, i
 
 /// Layers that all weigh the same.
 constexpr stage_split split_layers(int layers, int stages) {
-  growing_array<std::int64_t> weights;
-  weights.resize(layers > 0 ? layers : 0, 1);
+  growing_array<std::int64_t> weights(layers > 0 ? layers : 0, 1);
   return split_layers(weights, stages);
 }
 

@@ -3,6 +3,7 @@
 // Why a pipeline schedule does not exist or is not safe: a code, and the rank, action and number that it concerns.
 
 #include <hyperparallel/pipeline/action.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -33,51 +34,13 @@ enum class pipeline_code : unsigned char {
 
 /// The key of a code in the table of refusals.
 constexpr const char* name_of(pipeline_code c) {
-  switch (c) {
-    case pipeline_code::ok:
-      return "ok";
-    case pipeline_code::sizes_are_not_positive:
-      return "sizes_are_not_positive";
-    case pipeline_code::schedule_is_too_large:
-      return "schedule_is_too_large";
-    case pipeline_code::too_few_micro_batches:
-      return "too_few_micro_batches";
-    case pipeline_code::micro_batches_do_not_divide:
-      return "micro_batches_do_not_divide";
-    case pipeline_code::stages_do_not_divide:
-      return "stages_do_not_divide";
-    case pipeline_code::slices_do_not_divide:
-      return "slices_do_not_divide";
-    case pipeline_code::ranks_do_not_divide:
-      return "ranks_do_not_divide";
-    case pipeline_code::directions_do_not_divide:
-      return "directions_do_not_divide";
-    case pipeline_code::chunks_are_fixed:
-      return "chunks_are_fixed";
-    case pipeline_code::costs_do_not_fit:
-      return "costs_do_not_fit";
-    case pipeline_code::action_is_missing:
-      return "action_is_missing";
-    case pipeline_code::action_stands_twice:
-      return "action_stands_twice";
-    case pipeline_code::action_is_on_a_wrong_rank:
-      return "action_is_on_a_wrong_rank";
-    case pipeline_code::action_is_out_of_range:
-      return "action_is_out_of_range";
-    case pipeline_code::pair_has_no_backward:
-      return "pair_has_no_backward";
-    case pipeline_code::activation_is_elsewhere:
-      return "activation_is_elsewhere";
-    case pipeline_code::transfer_leads_nowhere:
-      return "transfer_leads_nowhere";
-    case pipeline_code::transfer_is_missing:
-      return "transfer_is_missing";
-    case pipeline_code::messages_cross:
-      return "messages_cross";
-    case pipeline_code::waits_in_a_circle:
-      return "waits_in_a_circle";
-  }
-  return "unknown";
+  return enum_name(
+      "ok\0sizes_are_not_positive\0schedule_is_too_large\0too_few_micro_batches\0micro_batches_do_not_divide\0"
+      "stages_do_not_divide\0slices_do_not_divide\0ranks_do_not_divide\0directions_do_not_divide\0chunks_are_fixed\0"
+      "costs_do_not_fit\0action_is_missing\0action_stands_twice\0action_is_on_a_wrong_rank\0action_is_out_of_range\0"
+      "pair_has_no_backward\0activation_is_elsewhere\0transfer_leads_nowhere\0transfer_is_missing\0messages_cross\0"
+      "waits_in_a_circle",
+      c);
 }
 
 /// An action that a rank cannot begin, and where it stands in the rank's list.

@@ -93,8 +93,7 @@ constexpr waiting_action waiting(const replay_state<Sizes>& x, const transfer_st
 /// and rank `stopped` has not ended. Each rank is asked at most once, but for those on the circle.
 template <class Schedule, class WaitingOf>
 constexpr pipeline_status waiting_circle(const Schedule& s, int stopped, const WaitingOf& waiting_of) {
-  growing_array<int> known;  // by rank, the one that it waits for; −1: it was not asked
-  known.resize(s.ranks, -1);
+  growing_array<int> known(s.ranks, -1);  // by rank, the one that it waits for; −1: it was not asked
   const auto next = [&](int rank) {
     if (known[rank] < 0) known[rank] = s.rank_of(waiting_of(rank).needs);
     return known[rank];
@@ -110,6 +109,19 @@ constexpr pipeline_status waiting_circle(const Schedule& s, int stopped, const W
   status.position = status.cycle[0].position;
   status.action = status.cycle[0].action;
   return status;
+}
+
+/// After the last sweep: each rank has ended, and nothing is missing; or why not.
+template <class Sizes>
+constexpr pipeline_status end_of(const replay_state<Sizes>& x, const transfer_step<Sizes>& step) {
+  int stopped = 0;
+  while (stopped < x.s.ranks && x.position[stopped] == x.s.first[stopped + 1]) ++stopped;
+  int left = 0;
+  for (int y = 0; y < x.per_kind; ++y) left += x.progress.item[y] != replay_state<Sizes>::is_over;
+  if (stopped == x.s.ranks && left == 0) return {};
+  const pipeline_status missing = first_missing(x.s);
+  if (!missing.ok()) return missing;
+  return waiting_circle(x.s, stopped, [&](int r) { return waiting(x, step, r); });
 }
 
 }}}  // namespace hyperparallel::v0_2::detail

@@ -200,8 +200,7 @@ constexpr void narrow_sums(graph& g, data_type type) {
 
 /// Stores the weights of narrow products, also what an update makes of them, in 8 bits. Their gradients are as they were.
 constexpr void narrow_weights(graph& g) {
-  growing_array<bool> narrow;
-  narrow.resize(g.tensor.size, false);
+  growing_array<bool> narrow(g.tensor.size, false);
   for (const graph_operator& o : g.op)
     for (int i = 0; i < o.operand_count && o.product_bits > 0; ++i)
       narrow[o.operand[i]] = g.tensor[o.operand[i]].kind == graph_tensor_kind::parameter;

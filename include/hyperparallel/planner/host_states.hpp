@@ -47,8 +47,7 @@ constexpr void visit_updates(const sharded_program& p, const Visit& visit) {
 template <class Visit>
 constexpr void visit_host_states(const sharded_program& p, int on_host, const Visit& visit) {
   if (on_host == 0) return;
-  growing_array<bool> seen;
-  seen.resize(p.storage.size, false);
+  growing_array<bool> seen(p.storage.size, false);
   visit_updates(p, [&](int, const program_compute& c) {
     for (int k = 2; k + 1 < p.graph.op[c.op].operand_count; ++k) {
       const int storage = p.value[c.operand[k]].storage;
@@ -60,8 +59,7 @@ constexpr void visit_host_states(const sharded_program& p, int on_host, const Vi
 
 /// Of a program of unrolled layers: what a device of each part has on the host.
 constexpr growing_array<extent_t> host_states_of(const sharded_program& p, int on_host) {
-  growing_array<extent_t> bytes;
-  bytes.resize(parts_of(p), extent_t{0});
+  growing_array<extent_t> bytes(parts_of(p), extent_t{0});
   visit_host_states(p, on_host, [&](int storage, extent_t moved) { bytes[p.storage[storage].part] += moved; });
   return bytes;
 }

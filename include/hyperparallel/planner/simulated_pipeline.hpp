@@ -17,7 +17,7 @@
 // A tied table is updated by the first stage. The last one accumulates its gradient itself, hands it over once a step, and waits in the
 // update until it has the new value; where one rank has both nothing crosses.
 //
-// Bytes of a rank are the most that its stages hold along its row of the schedule (action_memory.hpp), what they hold between I and W
+// Bytes of a rank are the most that its stages hold along its row of the schedule (row_memory.hpp), what they hold between I and W
 // of a micro-batch too; and what the addresses of the program that is simulated take beyond what it has alive at once, the most of
 // its stages.
 // Laws: alike stages have alike passes; where it is ok no rank exceeds the memory; the makespan is that of `replay_stages`.
@@ -26,9 +26,9 @@
 #include <hyperparallel/pipeline/stage_split.hpp>
 #include <hyperparallel/planner/host_states.hpp>
 #include <hyperparallel/planner/plan_check.hpp>
-#include <hyperparallel/price/action_memory.hpp>
 #include <hyperparallel/price/lookahead.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>
+#include <hyperparallel/price/row_memory.hpp>
 #include <hyperparallel/price/stage_replay.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -260,9 +260,7 @@ class stage_simulator {
   }
 
   constexpr void fill_stages() {
-    growing_array<extent_t> above, least_above;
-    above.resize(shape.ranks, extent_t{0});
-    least_above.resize(shape.ranks, extent_t{0});
+    growing_array<extent_t> above(shape.ranks, extent_t{0}), least_above(shape.ranks, extent_t{0});
     for (int s = 0; s < shape.stages(); ++s) {
       const stage_kind& k = kind[of_stage[s]];
       above[rank_of(s)] = larger(above[rank_of(s)], k.by_address);

@@ -12,6 +12,7 @@
 
 #include <hyperparallel/hardware/operator_time.hpp>
 #include <hyperparallel/planner/stack.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -20,8 +21,7 @@ enum class stack_part : unsigned char { products, attention, passes, copies, los
 inline constexpr int stack_part_count = 6;
 
 constexpr const char* name_of(stack_part p) {
-  constexpr const char* names[] = {"products", "attention", "passes", "copies", "loss", "update"};
-  return names[static_cast<int>(p)];
+  return enum_name("products\0attention\0passes\0copies\0loss\0update", p);
 }
 
 /// Time by part, and the number of kernels.

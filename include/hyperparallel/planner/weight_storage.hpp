@@ -45,7 +45,6 @@ enum class weight_map : unsigned char {
   embedding,
   head
 };
-inline constexpr int weight_map_count = 26;
 inline constexpr int layer_map_count = 24;
 
 /// A number format and what blocks of a map have beside their elements.

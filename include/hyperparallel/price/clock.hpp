@@ -95,8 +95,7 @@ constexpr extent_t computed_time(const program_plan& plan, const plan_timeline& 
 
 /// The longest chain of steps of which each reads what the one before it wrote.
 constexpr extent_t longest_path(const sharded_program& p, unsigned phases, const growing_array<extent_t>& of_step) {
-  growing_array<extent_t> ready;
-  ready.resize(p.value.size, 0);
+  growing_array<extent_t> ready(p.value.size, 0);
   extent_t longest = 0;
   for (int s = 0; s < p.step.size; ++s) {
     if (!is_in(p.step[s].phase, phases)) continue;
@@ -163,8 +162,8 @@ constexpr plan_timeline play(const program_plan& plan, const growing_array<exten
     return plan.of_class ? plan.part_of_rank(word / per_rank) * per_rank + word % per_rank : word;
   };
   plan_timeline times;
-  growing_array<growing_array<extent_t>> ended;  // of each queue: the ends of its tasks
-  ended.resize(plan.of_class ? per_rank * plan.parts() : queue_count(plan.machine));
+  growing_array<growing_array<extent_t>> ended(
+      plan.of_class ? per_rank * plan.parts() : queue_count(plan.machine));  // of each queue: the ends of its tasks
   for (int i = 0, w = 0; i < plan.row.size; ++i) {
     const plan_row& row = plan.row[i];
     for (int t = row.first_task; t < row.first_task + plan.tasks_of(row); ++t) {
@@ -191,9 +190,8 @@ constexpr run_times simulate(const lowered_program& l, const lowered_run& r, con
   out.code = prices.code;
   if (!out.ok()) return out;
   const plan_timeline times = play(r.plan, prices.duration, synchronisation);
-  growing_array<extent_t> of_step, busy;  // of each step; of each kind of queue of each part
-  of_step.resize(l.program.step.size, 0);
-  busy.resize(resource_count * r.plan.parts(), 0);
+  growing_array<extent_t> of_step(l.program.step.size, 0),
+      busy(resource_count * r.plan.parts(), 0);  // of each step; of each kind of queue of each part
   for (int i = 0; i < r.plan.row.size; ++i) {
     const plan_row& row = r.plan.row[i];
     busy[row.part * resource_count + static_cast<int>(row.kind)] += prices.duration[i];

@@ -32,8 +32,7 @@ namespace detail {
 
 /// Elements that one run of a move brings, at receiver · devices + sender.
 constexpr growing_array<extent_t> elements_between(const move_pulls& pulls, int devices) {
-  growing_array<extent_t> elements;
-  elements.resize(devices * devices, extent_t{0});
+  growing_array<extent_t> elements(devices * devices, extent_t{0});
   for (int i = 0; i < pulls.row.size; ++i)
     for (int p = 0; p < devices; ++p) {
       if (pulls.parts.count == 0) {  // whole blocks, each of one sender

@@ -96,9 +96,7 @@ template <class Visit>
 constexpr void visit_kept_memory(const sharded_program& p, const pipeline_form& form, extent_t in_flight,
                                  const Visit& visit) {
   constexpr int unused = -1;
-  growing_array<int> first, last;
-  first.resize(p.storage.size, unused);
-  last.resize(p.storage.size, unused);
+  growing_array<int> first(p.storage.size, unused), last(p.storage.size, unused);
   for (int i = 0; i < p.step.size; ++i)
     visit_values(p, p.step[i], [&](int v, bool) {
       if (first[p.value[v].storage] == unused) first[p.value[v].storage] = i;

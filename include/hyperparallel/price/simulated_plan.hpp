@@ -13,6 +13,7 @@
 // least each of its bounds. Units: picoseconds, bytes. O(lower_fastest).
 
 #include <hyperparallel/price/lookahead.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -30,25 +31,15 @@ enum class simulated_plan_code : unsigned char {
 };
 
 constexpr const char* to_text(simulated_plan_code c) {
-  switch (c) {
-    case simulated_plan_code::ok:
-      return "ok";
-    case simulated_plan_code::replayed:
-      return "schedule replayed with simulated stages";
-    case simulated_plan_code::not_asked:
-      return "not asked";
-    case simulated_plan_code::schedule_is_too_large:
-      return "the schedule is too large to be replayed";
-    case simulated_plan_code::is_a_pipeline:
-      return "a pipeline of a graph is not simulated";
-    case simulated_plan_code::has_too_many_devices:
-      return "more than 2048 devices of a stage are not simulated";
-    case simulated_plan_code::is_not_lowered:
-      return "the program is not lowered";
-    case simulated_plan_code::exceeds_memory:
-      return "its addresses exceed the memory";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok",
+                                   "schedule replayed with simulated stages",
+                                   "not asked",
+                                   "the schedule is too large to be replayed",
+                                   "a pipeline of a graph is not simulated",
+                                   "more than 2048 devices of a stage are not simulated",
+                                   "the program is not lowered",
+                                   "its addresses exceed the memory"};
+  return enum_text<simulated_plan_code::exceeds_memory>(texts, c);
 }
 
 struct simulated_plan {

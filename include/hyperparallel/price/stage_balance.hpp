@@ -47,9 +47,8 @@ struct stage_balance {
 template <class TimeOf>
 constexpr stage_balance balance_of(const sharded_program& p, const TimeOf& time_of) {
   stage_balance b;
-  growing_array<bool> behind;  // of each operator of backward: it is of the last stage
-  behind.resize(p.graph.op.size, false);
-  bool in_layers[2] = {false, false};  // layers of forward, of backward have begun
+  growing_array<bool> behind(p.graph.op.size, false);  // of each operator of backward: it is of the last stage
+  bool in_layers[2] = {false, false};                  // layers of forward, of backward have begun
   for (int i = 0; i < p.step.size; ++i) {
     const program_step& s = p.step[i];
     if (s.phase > graph_phase::accumulate) break;

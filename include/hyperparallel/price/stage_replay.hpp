@@ -60,11 +60,6 @@ constexpr growing_array<stage_passes> passes_of_ranks(const growing_array<stage_
 
 }  // namespace detail
 
-/// Whether a pipeline of decoder stages may have the schedule: each stage is held once.
-constexpr bool holds_stages_once(int schedule) {
-  return copies_of_stages(schedule_table.item[schedule].placement) == 1;
-}
-
 /// Stages in order, each with the passes of one micro-batch, on n.ranks ranks. `times` has the queues of the busiest rank; exposed is
 /// what is neither computed there nor bubble; of the bounds the work alone is known. Not ok, with `overflow`, where the schedule is too
 /// large or does not exist. Precondition: there are n.stages() stages, each held once.

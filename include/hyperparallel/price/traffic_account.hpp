@@ -117,9 +117,8 @@ constexpr traffic_account traffic_of(const sharded_program& p, const program_mov
                                      const growing_array<move_load>& load) {
   if (p.status.code != strategy_code::ok) return traffic_account::of_nothing();
   traffic_account a;
-  growing_array<extent_t> weight, runs;  // of each kind: how often it runs, with the bytes of its elements and without
-  weight.resize(load.size, 0);
-  runs.resize(load.size, 0);
+  growing_array<extent_t> weight(load.size, 0),
+      runs(load.size, 0);  // of each kind: how often it runs, with the bytes of its elements and without
   visit_traffic(p, moves, [&](const program_step& s, const move_kind& k, extent_t bytes, extent_t times) {
     const int tensor = p.value.item[p.move.item[s.index].source].tensor;
     a.bytes += bytes;

@@ -83,8 +83,7 @@ constexpr time_cost all_to_all_time(const interconnect& net, int ranks, int stri
   }
   if (std::int64_t{ranks - 1} * stride >= position_count(net.mesh)) return {cost_code::ranks_are_not_connected, 0};
   for (int a = links - 1, inner = 1; a >= 0; inner *= net.mesh.size[a--]) {
-    growing_array<int> peers;  // by coordinate: those that a link along the axis is for
-    peers.resize(net.mesh.size[a], 0);
+    growing_array<int> peers(net.mesh.size[a], 0);  // by coordinate: those that a link along the axis is for
     int busiest = 0;
     for (int p = 1; p < ranks; ++p)
       if (const int c = p * stride / inner % net.mesh.size[a]; c > 0)

@@ -14,6 +14,7 @@
 // Units: elements, picoseconds.
 
 #include <hyperparallel/redistribution/pattern_groups.hpp>
+#include <hyperparallel/redistribution/pattern_maker.hpp>
 #include <hyperparallel/redistribution/step_price.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 

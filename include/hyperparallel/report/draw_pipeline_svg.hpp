@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <hyperparallel/report/draw_pipeline.hpp>
-#include <hyperparallel/report/gantt.hpp>
+#include <hyperparallel/report/svg_text.hpp>
 #include <hyperparallel/report/text_sink.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace report {

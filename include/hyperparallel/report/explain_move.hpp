@@ -219,7 +219,3 @@ inline std::string to_text(const explained_move& e) {
 }  // namespace report
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::report::explained_move>
-    : hyperparallel::report::text_formatter<hyperparallel::report::explained_move> {};

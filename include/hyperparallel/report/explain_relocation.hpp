@@ -138,9 +138,3 @@ inline std::string to_text(const explained_relocation& e) {
 }  // namespace report
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::relocation> : hyperparallel::report::text_formatter<hyperparallel::relocation> {};
-template <>
-struct fmt::formatter<hyperparallel::report::explained_relocation>
-    : hyperparallel::report::text_formatter<hyperparallel::report::explained_relocation> {};

@@ -59,7 +59,3 @@ inline std::string to_text(const priced_choice& p) {
 }  // namespace report
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::report::priced_choice>
-    : hyperparallel::report::text_formatter<hyperparallel::report::priced_choice> {};

@@ -8,37 +8,24 @@
 
 #include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/report/format_units.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 constexpr const char* to_text(cost_code c) {
-  switch (c) {
-    case cost_code::ok:
-      return "ok";
-    case cost_code::amount_is_negative:
-      return "an amount is negative";
-    case cost_code::rate_is_not_positive:
-      return "a rate is not positive";
-    case cost_code::efficiency_is_not_in_0_to_1:
-      return "an efficiency is not above 0 and at most 1";
-    case cost_code::count_is_not_positive:
-      return "a count is not positive";
-    case cost_code::count_exceeds_the_device:
-      return "more cores, queues or memory tiers than the device has";
-    case cost_code::latency_is_negative:
-      return "a latency is negative";
-    case cost_code::algorithm_does_not_serve_the_collective:
-      return "the algorithm does not serve the collective";
-    case cost_code::ranks_are_not_connected:
-      return "no link level joins the ranks";
-    case cost_code::hardware_is_refused:
-      return "the hardware is refused, nothing is priced";
-    case cost_code::program_is_refused:
-      return "the program is refused, nothing is priced";
-    case cost_code::overflow:
-      return "the time leaves 64 bits of picoseconds";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok",
+                                   "an amount is negative",
+                                   "a rate is not positive",
+                                   "an efficiency is not above 0 and at most 1",
+                                   "a count is not positive",
+                                   "more cores, queues or memory tiers than the device has",
+                                   "a latency is negative",
+                                   "the algorithm does not serve the collective",
+                                   "no link level joins the ranks",
+                                   "the hardware is refused, nothing is priced",
+                                   "the program is refused, nothing is priced",
+                                   "the time leaves 64 bits of picoseconds"};
+  return enum_text<cost_code::overflow>(texts, c);
 }
 
 inline std::string to_text(const time_cost& t) {
@@ -196,28 +183,3 @@ inline std::string to_text(const hardware_status& s) {
 }
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::time_cost> : hyperparallel::report::text_formatter<hyperparallel::time_cost> {};
-template <>
-struct fmt::formatter<hyperparallel::efficiency> : hyperparallel::report::text_formatter<hyperparallel::efficiency> {};
-template <>
-struct fmt::formatter<hyperparallel::memory_tier> : hyperparallel::report::text_formatter<hyperparallel::memory_tier> {
-};
-template <>
-struct fmt::formatter<hyperparallel::device_value>
-    : hyperparallel::report::text_formatter<hyperparallel::device_value> {};
-template <>
-struct fmt::formatter<hyperparallel::device_status>
-    : hyperparallel::report::text_formatter<hyperparallel::device_status> {};
-template <>
-struct fmt::formatter<hyperparallel::hardware_status>
-    : hyperparallel::report::text_formatter<hyperparallel::hardware_status> {};
-template <>
-struct fmt::formatter<hyperparallel::link_level> : hyperparallel::report::text_formatter<hyperparallel::link_level> {};
-template <>
-struct fmt::formatter<hyperparallel::topology_value>
-    : hyperparallel::report::text_formatter<hyperparallel::topology_value> {};
-template <>
-struct fmt::formatter<hyperparallel::topology_status>
-    : hyperparallel::report::text_formatter<hyperparallel::topology_status> {};

@@ -153,26 +153,3 @@ inline std::string to_text(const layout_dictionary& d) {
 }  // namespace report
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::layout_value>
-    : hyperparallel::report::text_formatter<hyperparallel::layout_value> {};
-template <>
-struct fmt::formatter<hyperparallel::layout_status>
-    : hyperparallel::report::text_formatter<hyperparallel::layout_status> {};
-template <>
-struct fmt::formatter<hyperparallel::reduce_op> : hyperparallel::report::text_formatter<hyperparallel::reduce_op> {};
-template <>
-struct fmt::formatter<hyperparallel::placement> : hyperparallel::report::text_formatter<hyperparallel::placement> {};
-template <>
-struct fmt::formatter<hyperparallel::slice_result>
-    : hyperparallel::report::text_formatter<hyperparallel::slice_result> {};
-template <>
-struct fmt::formatter<hyperparallel::shape_result>
-    : hyperparallel::report::text_formatter<hyperparallel::shape_result> {};
-template <class Value>
-struct fmt::formatter<hyperparallel::report::named_value<Value>>
-    : hyperparallel::report::text_formatter<hyperparallel::report::named_value<Value>> {};
-template <>
-struct fmt::formatter<hyperparallel::report::layout_dictionary>
-    : hyperparallel::report::text_formatter<hyperparallel::report::layout_dictionary> {};

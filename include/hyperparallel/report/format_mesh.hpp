@@ -8,6 +8,7 @@
 
 #include <hyperparallel/mesh/sub_mesh.hpp>
 #include <hyperparallel/report/text_formatter.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -31,27 +32,16 @@ inline std::string to_text(const rank_list& list) {
 }
 
 constexpr const char* to_text(mesh_code c) {
-  switch (c) {
-    case mesh_code::ok:
-      return "ok";
-    case mesh_code::too_many_axes:
-      return "the mesh has more axes than the library takes";
-    case mesh_code::axis_size_is_not_positive:
-      return "an axis size is not positive";
-    case mesh_code::axis_name_is_empty_or_too_long:
-      return "an axis name is empty or longer than 31 characters";
-    case mesh_code::axis_name_is_used_twice:
-      return "an axis name is used twice";
-    case mesh_code::axis_count_differs_from_name_count:
-      return "the numbers of axis names and axis sizes differ";
-    case mesh_code::interleaved_axis_is_not_last:
-      return "the axis interleaved_parallel is not the last one";
-    case mesh_code::device_count_overflows:
-      return "the mesh has more than 2^30 positions";
-    case mesh_code::axis_name_is_reserved:
-      return "an axis name is None or holds a character other than letters, digits, _ - . /";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok",
+                                   "the mesh has more axes than the library takes",
+                                   "an axis size is not positive",
+                                   "an axis name is empty or longer than 31 characters",
+                                   "an axis name is used twice",
+                                   "the numbers of axis names and axis sizes differ",
+                                   "the axis interleaved_parallel is not the last one",
+                                   "the mesh has more than 2^30 positions",
+                                   "an axis name is None or holds a character other than letters, digits, _ - . /"};
+  return enum_text<mesh_code::axis_name_is_reserved>(texts, c);
 }
 
 inline std::string to_text(const mesh_status& s) {
@@ -61,21 +51,13 @@ inline std::string to_text(const mesh_status& s) {
 }
 
 constexpr const char* to_text(rank_list_code c) {
-  switch (c) {
-    case rank_list_code::ok:
-      return "ok";
-    case rank_list_code::length_differs_from_device_count:
-      return "the rank list's length is not the mesh's position count";
-    case rank_list_code::rank_is_negative:
-      return "a rank is negative";
-    case rank_list_code::rank_is_too_large:
-      return "a rank is above 2147483646";
-    case rank_list_code::mesh_is_not_valid:
-      return "the mesh has an axis below 1, too many axes or more than 2^30 devices";
-    case rank_list_code::rank_is_listed_twice:
-      return "a rank is listed twice";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok",
+                                   "the rank list's length is not the mesh's position count",
+                                   "a rank is negative",
+                                   "a rank is listed twice",
+                                   "a rank is above 2147483646",
+                                   "the mesh has an axis below 1, too many axes or more than 2^30 devices"};
+  return enum_text<rank_list_code::mesh_is_not_valid>(texts, c);
 }
 
 inline std::string to_text(const rank_list_status& s) {
@@ -85,25 +67,15 @@ inline std::string to_text(const rank_list_status& s) {
 }
 
 constexpr const char* to_text(sub_mesh_code c) {
-  switch (c) {
-    case sub_mesh_code::ok:
-      return "ok";
-    case sub_mesh_code::no_axis_is_named:
-      return "no axis is named";
-    case sub_mesh_code::axis_is_unknown:
-      return "an axis is not in the mesh";
-    case sub_mesh_code::axes_are_not_in_mesh_order:
-      return "the axes are not in the mesh's order";
-    case sub_mesh_code::position_is_outside_the_mesh:
-      return "a position is outside the mesh";
-    case sub_mesh_code::flattened_name_is_taken:
-      return "the flattened axis has the name of another axis";
-    case sub_mesh_code::axes_are_not_consecutive:
-      return "the axes to flatten do not follow each other in the mesh";
-    case sub_mesh_code::flattened_name_is_not_valid:
-      return "the flattened axis has a name that no axis may have";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok",
+                                   "no axis is named",
+                                   "an axis is not in the mesh",
+                                   "the axes are not in the mesh's order",
+                                   "a position is outside the mesh",
+                                   "the flattened axis has the name of another axis",
+                                   "the axes to flatten do not follow each other in the mesh",
+                                   "the flattened axis has a name that no axis may have"};
+  return enum_text<sub_mesh_code::flattened_name_is_not_valid>(texts, c);
 }
 
 inline std::string to_text(const sub_mesh_status& s) {
@@ -112,21 +84,3 @@ inline std::string to_text(const sub_mesh_status& s) {
 }
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::axis> : hyperparallel::report::text_formatter<hyperparallel::axis> {};
-template <>
-struct fmt::formatter<hyperparallel::mesh_shape> : hyperparallel::report::text_formatter<hyperparallel::mesh_shape> {};
-template <>
-struct fmt::formatter<hyperparallel::mesh_value> : hyperparallel::report::text_formatter<hyperparallel::mesh_value> {};
-template <>
-struct fmt::formatter<hyperparallel::rank_list> : hyperparallel::report::text_formatter<hyperparallel::rank_list> {};
-template <>
-struct fmt::formatter<hyperparallel::mesh_status> : hyperparallel::report::text_formatter<hyperparallel::mesh_status> {
-};
-template <>
-struct fmt::formatter<hyperparallel::rank_list_status>
-    : hyperparallel::report::text_formatter<hyperparallel::rank_list_status> {};
-template <>
-struct fmt::formatter<hyperparallel::sub_mesh_status>
-    : hyperparallel::report::text_formatter<hyperparallel::sub_mesh_status> {};

@@ -36,11 +36,3 @@ inline std::string to_text(const window_status& s) {
 }
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::moe_layer> : hyperparallel::report::text_formatter<hyperparallel::moe_layer> {};
-template <>
-struct fmt::formatter<hyperparallel::moe_status> : hyperparallel::report::text_formatter<hyperparallel::moe_status> {};
-template <>
-struct fmt::formatter<hyperparallel::window_status>
-    : hyperparallel::report::text_formatter<hyperparallel::window_status> {};

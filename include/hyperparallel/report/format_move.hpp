@@ -169,18 +169,3 @@ inline std::string to_text(const named_value<digit_table>& n) {
 }  // namespace report
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::step_kind> : hyperparallel::report::text_formatter<hyperparallel::step_kind> {};
-template <>
-struct fmt::formatter<hyperparallel::move_plan> : hyperparallel::report::text_formatter<hyperparallel::move_plan> {};
-template <>
-struct fmt::formatter<hyperparallel::move_step> : hyperparallel::report::text_formatter<hyperparallel::move_step> {};
-template <>
-struct fmt::formatter<hyperparallel::transfer> : hyperparallel::report::text_formatter<hyperparallel::transfer> {};
-template <>
-struct fmt::formatter<hyperparallel::move_certificate>
-    : hyperparallel::report::text_formatter<hyperparallel::move_certificate> {};
-template <>
-struct fmt::formatter<hyperparallel::report::sized_certificate>
-    : hyperparallel::report::text_formatter<hyperparallel::report::sized_certificate> {};

@@ -66,7 +66,3 @@ inline std::string to_text(const step_offload& o) {
 }
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::step_offload>
-    : hyperparallel::report::text_formatter<hyperparallel::step_offload> {};

@@ -169,15 +169,3 @@ inline std::string to_text(const named_value<propagation_status>& n) {
 }  // namespace report
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::factor_rule> : hyperparallel::report::text_formatter<hyperparallel::factor_rule> {
-};
-template <>
-struct fmt::formatter<hyperparallel::propagation_status>
-    : hyperparallel::report::text_formatter<hyperparallel::propagation_status> {};
-template <>
-struct fmt::formatter<hyperparallel::extents_status>
-    : hyperparallel::report::text_formatter<hyperparallel::extents_status> {};
-template <>
-struct fmt::formatter<hyperparallel::resolution> : hyperparallel::report::text_formatter<hyperparallel::resolution> {};

@@ -91,18 +91,3 @@ inline std::string to_text(const sized_plan& s) {
 }  // namespace report
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::plan_kind> : hyperparallel::report::text_formatter<hyperparallel::plan_kind> {};
-template <>
-struct fmt::formatter<hyperparallel::plan_status> : hyperparallel::report::text_formatter<hyperparallel::plan_status> {
-};
-template <>
-struct fmt::formatter<hyperparallel::redistribution_plan>
-    : hyperparallel::report::text_formatter<hyperparallel::redistribution_plan> {};
-template <>
-struct fmt::formatter<hyperparallel::exchange_box>
-    : hyperparallel::report::text_formatter<hyperparallel::exchange_box> {};
-template <>
-struct fmt::formatter<hyperparallel::report::sized_plan>
-    : hyperparallel::report::text_formatter<hyperparallel::report::sized_plan> {};

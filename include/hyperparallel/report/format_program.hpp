@@ -171,19 +171,3 @@ inline std::string to_text(const step_account& a) {
 }
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::report::operation_count>
-    : hyperparallel::report::text_formatter<hyperparallel::report::operation_count> {};
-template <>
-struct fmt::formatter<hyperparallel::memory_account>
-    : hyperparallel::report::text_formatter<hyperparallel::memory_account> {};
-template <>
-struct fmt::formatter<hyperparallel::work_total> : hyperparallel::report::text_formatter<hyperparallel::work_total> {};
-template <>
-struct fmt::formatter<hyperparallel::step_times> : hyperparallel::report::text_formatter<hyperparallel::step_times> {};
-template <>
-struct fmt::formatter<hyperparallel::run_times> : hyperparallel::report::text_formatter<hyperparallel::run_times> {};
-template <>
-struct fmt::formatter<hyperparallel::step_account>
-    : hyperparallel::report::text_formatter<hyperparallel::step_account> {};

@@ -170,10 +170,3 @@ inline report::named_search told(const search_result& r, const std::vector<std::
 inline std::string to_text(const search_result& r) { return report::to_text(report::named_search{r, {}}); }
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::search_result>
-    : hyperparallel::report::text_formatter<hyperparallel::search_result> {};
-template <>
-struct fmt::formatter<hyperparallel::report::named_search>
-    : hyperparallel::report::text_formatter<hyperparallel::report::named_search> {};

@@ -23,12 +23,3 @@ inline std::string to_text(const box& b) {
 constexpr const char* to_text(data_type type) { return name_of(type); }
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::shape> : hyperparallel::report::text_formatter<hyperparallel::shape> {};
-template <>
-struct fmt::formatter<hyperparallel::interval> : hyperparallel::report::text_formatter<hyperparallel::interval> {};
-template <>
-struct fmt::formatter<hyperparallel::box> : hyperparallel::report::text_formatter<hyperparallel::box> {};
-template <>
-struct fmt::formatter<hyperparallel::data_type> : hyperparallel::report::text_formatter<hyperparallel::data_type> {};

@@ -112,35 +112,3 @@ std::string verdict_text(const Status& s, const Flow& f, const program_names& na
 }  // namespace report
 
 }}  // namespace hyperparallel::v0_2
-
-template <>
-struct fmt::formatter<hyperparallel::resource> : hyperparallel::report::text_formatter<hyperparallel::resource> {};
-template <>
-struct fmt::formatter<hyperparallel::machine_shape>
-    : hyperparallel::report::text_formatter<hyperparallel::machine_shape> {};
-template <>
-struct fmt::formatter<hyperparallel::taskflow_size>
-    : hyperparallel::report::text_formatter<hyperparallel::taskflow_size> {};
-template <>
-struct fmt::formatter<hyperparallel::schedule_status>
-    : hyperparallel::report::text_formatter<hyperparallel::schedule_status> {};
-template <>
-struct fmt::formatter<hyperparallel::flow_status> : hyperparallel::report::text_formatter<hyperparallel::flow_status> {
-};
-template <>
-struct fmt::formatter<hyperparallel::verify_status>
-    : hyperparallel::report::text_formatter<hyperparallel::verify_status> {};
-template <>
-struct fmt::formatter<hyperparallel::exact_status>
-    : hyperparallel::report::text_formatter<hyperparallel::exact_status> {};
-template <>
-struct fmt::formatter<hyperparallel::simulation_result>
-    : hyperparallel::report::text_formatter<hyperparallel::simulation_result> {};
-template <>
-struct fmt::formatter<hyperparallel::exposure> : hyperparallel::report::text_formatter<hyperparallel::exposure> {};
-template <>
-struct fmt::formatter<hyperparallel::makespan_bound>
-    : hyperparallel::report::text_formatter<hyperparallel::makespan_bound> {};
-template <>
-struct fmt::formatter<hyperparallel::makespan_certificate>
-    : hyperparallel::report::text_formatter<hyperparallel::makespan_certificate> {};

@@ -92,19 +92,3 @@ inline std::string to_text(percent p) { return detail::in_parts(p.parts_per_ten_
 inline std::string to_text(ratio r) { return detail::in_parts(r.parts_per_ten_thousand, 10000, 4); }
 
 }}}  // namespace hyperparallel::v0_2::report
-
-template <>
-struct fmt::formatter<hyperparallel::report::duration>
-    : hyperparallel::report::text_formatter<hyperparallel::report::duration> {};
-template <>
-struct fmt::formatter<hyperparallel::report::byte_count>
-    : hyperparallel::report::text_formatter<hyperparallel::report::byte_count> {};
-template <>
-struct fmt::formatter<hyperparallel::report::rate>
-    : hyperparallel::report::text_formatter<hyperparallel::report::rate> {};
-template <>
-struct fmt::formatter<hyperparallel::report::percent>
-    : hyperparallel::report::text_formatter<hyperparallel::report::percent> {};
-template <>
-struct fmt::formatter<hyperparallel::report::ratio>
-    : hyperparallel::report::text_formatter<hyperparallel::report::ratio> {};

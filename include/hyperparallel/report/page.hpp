@@ -23,11 +23,13 @@
 #include <string>
 #include <string_view>
 
-#include <hyperparallel/report/gantt.hpp>
+#include <fmt/format.h>
+
 #include <hyperparallel/report/page_pictures.hpp>
 #include <hyperparallel/report/page_scatter.hpp>
 #include <hyperparallel/report/page_script.hpp>
 #include <hyperparallel/report/page_style.hpp>
+#include <hyperparallel/report/svg_text.hpp>
 #include <hyperparallel/report/text_sink.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace report {

@@ -3,8 +3,9 @@
 // One rule for every formatter of the library: `to_text(value)` says what a value is, and `{}` prints exactly that.
 //
 // Laws: fmt::format("{}", v) == to_text(v); width, alignment and fill apply to the whole text, so "{:>12}" lines up
-// columns. A formatter is one line beside its `to_text`.
+// columns. What has a `to_text` beside it has a formatter.
 
+#include <concepts>
 #include <string>
 
 // g++ 12 warns at -O3 of the fill characters of fmt 9, whose bounds it loses; the warning is decided where fmt is read.
@@ -18,6 +19,12 @@
 #endif
 
 namespace hyperparallel { inline namespace v0_2 { namespace report {
+
+/// A `to_text` in the namespace of the type says what a value is.
+template <class Value>
+concept has_text = requires(const Value& value) {
+  { to_text(value) } -> std::convertible_to<fmt::string_view>;
+};
 
 template <class Value>
 struct text_formatter : fmt::formatter<fmt::string_view> {
@@ -40,3 +47,7 @@ std::string list_text(int count, const TextOf& text_of, const char* open = "(", 
 }
 
 }}}  // namespace hyperparallel::v0_2::report
+
+template <class Value>
+  requires hyperparallel::report::has_text<Value>
+struct fmt::formatter<Value, char> : hyperparallel::report::text_formatter<Value> {};

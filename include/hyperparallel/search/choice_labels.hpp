@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Label setting on the stages of a choice graph: every way to take the variables so far that may still become one of
+// Label setting on the stages of a chain: every way to take the nodes so far that may still become one of
 // the best choices is a label (time, memory, state).
 //
 // Choices are ordered by time, then memory, then lexicographically. A label is dropped where `wanted` others of its
@@ -33,36 +33,25 @@ struct choice_room {
   int labels = 0, made = 0;
 };
 
-template <int States, int Widest, int Labels, int Made>
-struct basic_choice_scratch {
-  choice_room room{Labels, Made};
-  scratch_array<std::int64_t, States> least_memory{};  ///< state -> of the rest of a path
-  scratch_array<std::int64_t, States> least_price{};   ///< state -> time and priced memory of the rest of a path
-  scratch_array<choice_trace, Labels> trace{};
-  scratch_array<choice_label, Made> front{};  ///< what the last stage kept
-  scratch_array<choice_label, Made> made{};
-  scratch_array<int, Made> order{};
-  scratch_array<int, Made> merged{};
-  scratch_array<int, Widest> bucket{};
-};
+struct choice_scratch {
+  choice_room room{};
+  growing_array<std::int64_t> least_memory;  ///< state -> of the rest of a path
+  growing_array<std::int64_t> least_price;   ///< state -> time and priced memory of the rest of a path
+  growing_array<choice_trace> trace;
+  growing_array<choice_label> front;  ///< what the last stage kept
+  growing_array<choice_label> made;
+  growing_array<int> order, merged, bucket;
 
-template <choice_stage_size Size, choice_room Room>
-using fixed_choice_scratch = basic_choice_scratch<Size.states, Size.widest, Room.labels, Room.made>;
-using dynamic_choice_scratch = basic_choice_scratch<run_time_count, run_time_count, run_time_count, run_time_count>;
-
-struct owned_choice_scratch : dynamic_choice_scratch {
-  owned_choice_scratch(const choice_stage_size& n, const choice_room& most) {
-    room = most;
-    least_memory = arrays.take<std::int64_t>(n.states);
-    least_price = arrays.take<std::int64_t>(n.states);
-    trace = arrays.take<choice_trace>(room.labels);
-    front = arrays.take<choice_label>(room.made);
-    made = arrays.take<choice_label>(room.made);
-    order = arrays.take<int>(room.made);
-    merged = arrays.take<int>(room.made);
-    bucket = arrays.take<int>(n.widest);
+  constexpr choice_scratch(const choice_stages& s, const choice_room& most) : room(most) {
+    least_memory.resize(s.states, 0);
+    least_price.resize(s.states, 0);
+    trace.resize(room.labels);
+    front.resize(room.made + 1);
+    made.resize(room.made);
+    order.resize(room.made, 0);
+    merged.resize(room.made, 0);
+    bucket.resize(s.widest + 1, 0);
   }
-  scratch_memory arrays;
 };
 
 /// How far a label setting came; `ends` are the labels of the last stage, x.order[0 .. ends) lists them in the order of
@@ -76,8 +65,7 @@ struct choice_labels {
 namespace detail {
 
 /// Sorts x.order[begin .. end) by time, then memory; equal ones stay in the order they have.
-template <class Scratch>
-constexpr void sort_labels(Scratch& x, int begin, int end) {
+constexpr void sort_labels(choice_scratch& x, int begin, int end) {
   const auto before = [&x](int a, int b) {
     const choice_label &p = x.made[a], &q = x.made[b];
     return p.time < q.time || (p.time == q.time && p.memory < q.memory);
@@ -97,8 +85,7 @@ constexpr void sort_labels(Scratch& x, int begin, int end) {
 }
 
 /// Drops, of the sorted labels x.order[begin .. end) of one state, those that `wanted` earlier ones dominate.
-template <class Scratch>
-constexpr void drop_dominated(Scratch& x, int begin, int end, int wanted, bool limited) {
+constexpr void drop_dominated(choice_scratch& x, int begin, int end, int wanted, bool limited) {
   std::int64_t lowest[most_best_choices] = {};  // the least memories so far, ascending
   int held = 0;
   for (int i = begin; i < end; ++i) {
@@ -116,8 +103,7 @@ constexpr void drop_dominated(Scratch& x, int begin, int end, int wanted, bool l
 }
 
 /// x.order lists the labels made in `stage` by state, each state's by their number; x.bucket[i] is where state i ends.
-template <class Scratch>
-constexpr void sort_by_state(Scratch& x, const choice_stage& stage, int made) {
+constexpr void sort_by_state(choice_scratch& x, const choice_stage& stage, int made) {
   for (int i = 0; i <= stage.states; ++i) x.bucket[i] = 0;
   for (int i = 0; i < made; ++i) {
     ++x.bucket[x.made[i].state - stage.first_state];
@@ -132,14 +118,13 @@ constexpr void sort_by_state(Scratch& x, const choice_stage& stage, int made) {
 }
 
 /// Needs in the scratch least_memory, and the sums of `price` in least_price. O(labels made · log), plus the states.
-template <class Stages, class Scratch>
-constexpr choice_labels set_labels(const Stages& s, std::int64_t budget, bool limited, const memory_price& price,
-                                   std::int64_t ceiling, int wanted, Scratch& x) {
+constexpr choice_labels set_labels(const choice_stages& s, std::int64_t budget, bool limited, const memory_price& price,
+                                   std::int64_t ceiling, int wanted, choice_scratch& x) {
   choice_labels out;
   int fronts = 1, first = -1, traces = 0;
   x.front[0] = {};
   const std::int64_t most_price = ceiling + price(budget);
-  for (int v = 0; v < s.size.stages; ++v) {
+  for (int v = 0; v < s.size(); ++v) {
     const choice_stage now = s.stage[v], after = s.stage[v + 1];
     int made = 0;
     for (int i = 0; i < fronts; ++i) {
@@ -159,9 +144,9 @@ constexpr choice_labels set_labels(const Stages& s, std::int64_t budget, bool li
     sort_by_state(x, after, made);
     for (int i = 0, begin = 0; i < after.states; begin = x.bucket[i++]) {
       sort_labels(x, begin, x.bucket[i]);
-      if (v + 1 < s.size.stages) drop_dominated(x, begin, x.bucket[i], wanted, limited);
+      if (v + 1 < s.size()) drop_dominated(x, begin, x.bucket[i], wanted, limited);
     }
-    if (v + 1 == s.size.stages) {
+    if (v + 1 == s.size()) {
       out.ends = made;
       out.kept += made;
       return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Bounds on the choices of a choice graph: the least that the rest of a path adds, and the memory budget relaxed to a
+// Bounds on the choices of a chain: the least that the rest of a path adds, and the memory budget relaxed to a
 // price of a byte (the Lagrange multiplier).
 //
 // Laws: for any price p, a choice of memory m ≤ budget takes at least min over all choices (time + p(memory)) minus
@@ -28,11 +28,11 @@ namespace detail {
 
 /// least[state]: the least Σ price(time, memory) over the transitions from there to the end; impossible_time where none
 /// leads there. O(transitions).
-template <class Stages, class Price>
-constexpr void fill_remaining(const Stages& s, std::int64_t* least, const Price& price) {
-  for (int i = 0; i < s.size.states; ++i) least[i] = impossible_time;
-  least[s.size.states - 1] = 0;
-  for (int v = s.size.stages - 1; v >= 0; --v) {
+template <class Price>
+constexpr void fill_remaining(const choice_stages& s, std::int64_t* least, const Price& price) {
+  for (int i = 0; i < s.states; ++i) least[i] = impossible_time;
+  least[s.states - 1] = 0;
+  for (int v = s.size() - 1; v >= 0; --v) {
     const choice_stage now = s.stage[v];
     for (int i = 0, t = now.first_transition; i < now.states; ++i) {
       std::int64_t best = impossible_time;
@@ -47,10 +47,10 @@ constexpr void fill_remaining(const Stages& s, std::int64_t* least, const Price&
 }
 
 /// The memory of the path that `least` was the sum of; of equal ones the lexicographically smallest.
-template <class Stages, class Price>
-constexpr std::int64_t memory_of_least(const Stages& s, const std::int64_t* least, const Price& price) {
+template <class Price>
+constexpr std::int64_t memory_of_least(const choice_stages& s, const std::int64_t* least, const Price& price) {
   std::int64_t memory = 0;
-  for (int v = 0, state = 0; v < s.size.stages; ++v) {
+  for (int v = 0, state = 0; v < s.size(); ++v) {
     const choice_stage now = s.stage[v];
     int t = now.first_transition + (state - now.first_state) * now.candidates;
     for (int c = 0; c < now.candidates; ++c, ++t) {
@@ -70,10 +70,9 @@ struct choice_extent {
   std::int64_t time = 0, memory = 0;
 };
 
-template <class Stages>
-constexpr choice_extent extent_of(const Stages& s) {
+constexpr choice_extent extent_of(const choice_stages& s) {
   choice_extent sum;
-  for (int v = 0; v < s.size.stages; ++v) {
+  for (int v = 0; v < s.size(); ++v) {
     const choice_stage now = s.stage[v];
     std::int64_t most_time = 0, most_memory = 0;
     for (int t = now.first_transition, end = t + now.states * now.candidates; t < end; ++t)
@@ -88,8 +87,7 @@ constexpr choice_extent extent_of(const Stages& s) {
 
 /// The best bound that one price of memory gives, with its sums in `least_price`. Domain: a path within `budget`
 /// exists, and `budget` ≤ most.memory. The price is found by doubling and halving, to a 4096th. O(40 · transitions).
-template <class Stages>
-constexpr relaxed_choice relax_memory(const Stages& s, const choice_extent& most, std::int64_t budget,
+constexpr relaxed_choice relax_memory(const choice_stages& s, const choice_extent& most, std::int64_t budget,
                                       std::int64_t* least_price) {
   memory_price price;
   while ((most.memory >> price.shift) >= std::int64_t{1} << 31) ++price.shift;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The choice graph of one plan space: a node a block, a candidate a variant, edges that let only variants follow each
-// other that fit together; and its best choices, in a constant evaluation as at run time.
+// The chain of choices of one plan space: a node a block, a candidate a variant, and only variants that fit together
+// follow each other; and its best choices, in a constant evaluation as at run time.
 //
 // A candidate's time in it is that of both queues one after the other: how long the plan takes where nothing overlaps.
 // Law: the choices that nothing forbids are the choices of candidates of the space, one each, with the times and
@@ -14,137 +14,47 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
-/// The storages of a choice search in arrays that grow.
-struct growing_choice_graph : dynamic_choice_graph {
-  growing_array<choice_node> nodes;
-  growing_array<choice_candidate> candidates;
-  growing_array<choice_edge> edges;
-  growing_array<std::int64_t> entries;
-
-  constexpr explicit growing_choice_graph(const choice_graph_size& n) {
-    nodes.resize(n.nodes + 1);
-    candidates.resize(n.candidates + 1);
-    edges.resize(n.edges + 1);
-    entries.resize(n.entries + 1);
-    node = nodes.item;
-    candidate = candidates.item;
-    edge = edges.item;
-    entry = entries.item;
+/// Whether sums over the chain stay far from the end of 64 bits, and its transitions below 2^30.
+constexpr bool can_search(const segment_costs& c) {
+  constexpr std::int64_t most_total = std::int64_t{1} << 60, most_transitions = std::int64_t{1} << 30;
+  std::int64_t time = 0, memory = 0, transitions = 0;
+  for (int b = 0, before = 1; b < c.size(); before = c.variant[b++].size) {
+    std::int64_t most_time = 0, most_memory = 0;
+    for (const block_variant& v : c.variant[b]) {
+      if (c.is_alive(b, v.candidate)) most_time = larger(most_time, v.busy.compute + v.busy.carried);
+      most_memory = larger(most_memory, v.memory);
+    }
+    transitions += std::int64_t{before} * c.variant[b].size;
+    if (c.variant[b].empty() || most_time > most_total - time || most_memory > most_total - memory ||
+        transitions > most_transitions)
+      return false;
+    time += most_time;
+    memory += most_memory;
   }
-};
-
-struct growing_choice_order : dynamic_choice_order {
-  growing_array<int> ints;
-  growing_array<std::int64_t> times;
-
-  constexpr explicit growing_choice_order(const choice_graph_size& n) {
-    const int nodes = n.nodes + 1;
-    ints.resize(6 * nodes + n.edges + 1, 0);
-    times.resize(n.candidates + 1, 0);
-    variable = ints.item;
-    last = variable + nodes;
-    root = last + nodes;
-    open = root + nodes;
-    digit = open + nodes;
-    edge_head = digit + nodes;
-    edge_next = edge_head + nodes;
-    own_time = times.item;
-  }
-};
-
-struct growing_choice_stages : dynamic_choice_stages {
-  growing_array<choice_stage> stage_list;
-  growing_array<std::int64_t> numbers;
-  growing_array<int> targets;
-
-  constexpr explicit growing_choice_stages(const choice_stage_size& n) {
-    stage_list.resize(n.stages + 1);
-    numbers.resize(n.candidates + n.transitions + 2, 0);
-    targets.resize(n.transitions + 1, 0);
-    stage = stage_list.item;
-    memory = numbers.item;
-    time = memory + n.candidates + 1;
-    next = targets.item;
-  }
-};
-
-struct growing_choice_scratch : dynamic_choice_scratch {
-  growing_array<std::int64_t> least;
-  growing_array<choice_trace> traces;
-  growing_array<choice_label> labels;
-  growing_array<int> ints;
-
-  constexpr growing_choice_scratch(const choice_stage_size& n, const choice_room& most) {
-    room = most;
-    least.resize(2 * (n.states + 1), 0);
-    traces.resize(room.labels + 1);
-    labels.resize(2 * (room.made + 1));
-    ints.resize(2 * (room.made + 1) + n.widest + 1, 0);
-    least_memory = least.item;
-    least_price = least.item + n.states + 1;
-    trace = traces.item;
-    front = labels.item;
-    made = labels.item + room.made + 1;
-    order = ints.item;
-    merged = order + room.made + 1;
-    bucket = merged + room.made + 1;
-  }
-};
+  return c.size() > 0;
+}
 
 }  // namespace detail
 
-/// The best choices of variants, first node first. It stays where it was made.
-struct growing_choice_answer : dynamic_choice_answer {
-  growing_array<int> chosen;
-
-  constexpr growing_choice_answer(int nodes, int best) {
-    room = best;
-    chosen.resize(nodes * best + 1, 0);
-    choice = chosen.item;
-  }
-  growing_choice_answer(const growing_choice_answer&) = delete;
-  growing_choice_answer& operator=(const growing_choice_answer&) = delete;
-};
-
-/// Fills a choice graph with the variants of `c`. O(Σ products of neighbours' variants).
-template <class Graph>
-constexpr void add_variants(Graph& g, const segment_costs& c) {
+/// The chain of the variants of `c`: a node a block. O(Σ products of neighbours' variants).
+constexpr choice_stages stages_of(const segment_costs& c) {
+  choice_stages s;
   for (int b = 0; b < c.size(); ++b) {
-    add_choice_node(g);
+    growing_array<choice_candidate> candidate;
     for (const block_variant& v : c.variant[b])
-      add_candidate(g, c.is_alive(b, v.candidate) ? v.busy.compute + v.busy.carried : impossible_time, v.memory);
+      candidate.push({c.is_alive(b, v.candidate) ? v.busy.compute + v.busy.carried : impossible_time, v.memory});
+    s.add(candidate, [&](int left, int right) {
+      return follows_on(c.variant[b - 1][left], c.variant[b][right]) ? 0 : impossible_time;
+    });
   }
-  for (int b = 0; b + 1 < c.size(); ++b) {
-    add_choice_edge(g, b, b + 1);
-    for (const block_variant& left : c.variant[b])
-      for (const block_variant& right : c.variant[b + 1])
-        add_edge_time(g, follows_on(left, right) ? 0 : impossible_time);
-  }
+  s.close();
+  return s;
 }
 
-/// The best choices of variants of at most `budget` memory. Labels are given room as they need it, to a limit.
-constexpr void find_best_variants(const segment_costs& c, extent_t budget, growing_choice_answer& answer) {
-  const choice_graph_size size = measure_choices([&](auto& g) { add_variants(g, c); });
-  detail::growing_choice_graph g(size);
-  add_variants(g, c);
-  answer.graph = check_choice_graph(g);
-  answer.code = choice_search_code::bad_graph;
-  if (answer.graph.code != choice_graph_code::ok) return;
-  detail::growing_choice_order order(size);
-  const choice_stage_measure m = measure_stages(g, order);
-  answer.code = choice_search_code::too_wide;
-  if (m.too_wide >= 0) return;
-  detail::growing_choice_stages stages(m.size);
-  build_stages(g, m.size, order, stages);
-  constexpr choice_room most{1 << 22, 1 << 21};
-  for (choice_room now{1 << 6, 1 << 6};; now = {now.labels * 4, now.made * 4}) {
-    if (now.labels > most.labels) now.labels = most.labels;
-    if (now.made > most.made) now.made = most.made;
-    detail::growing_choice_scratch scratch(m.size, now);
-    search_choices(g, stages, budget, scratch, answer);
-    if (answer.code != choice_search_code::labels_full) return;
-    if (now.labels == most.labels && now.made == most.made) return;
-  }
+/// The best choices of variants of at most `budget` memory, first block first.
+constexpr void find_best_variants(const segment_costs& c, extent_t budget, choice_answer& answer) {
+  answer.code = choice_search_code::too_large;
+  if (detail::can_search(c)) search_choices(stages_of(c), budget, answer);
 }
 
 /// Calls `visit(chosen, limit)` for each row of variants that fit, are busy for less than `limit` in either queue

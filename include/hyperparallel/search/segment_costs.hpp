@@ -18,40 +18,9 @@
 // be reached are found block by block; backwards, the gradients that can come to them. Complexity: at most one
 // partitioning a variant.
 
-#include <hyperparallel/price/step_parts.hpp>
-#include <hyperparallel/price/traffic_account.hpp>
-#include <hyperparallel/search/strategy_candidates.hpp>
+#include <hyperparallel/search/block_variants.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-/// States are numbers of their joint; 0 where there is no joint.
-struct block_variant {
-  int enters = 0, candidate = 0, gradient_enters = 0;
-  int leaves = 0, gradient_leaves = 0;
-  busy_times busy{};
-  extent_t memory = 0;
-  busy_times core{};  ///< of the busy times: what sharding parameters and states does not change
-  int example = -1;   ///< the first choice in which it was met
-};
-
-/// A plan that was partitioned to measure its parts: what it certainly takes and holds.
-struct measured_plan {
-  const sharded_program& program;
-  const strategy_value& strategy;
-  const growing_array<int>& choice;  ///< of each part
-  busy_times busy{};
-  extent_t memory = 0;
-};
-
-/// Whether two variants of neighbouring blocks find what they reckon with.
-constexpr bool follows_on(const block_variant& left, const block_variant& right) {
-  return right.enters == left.leaves && right.gradient_leaves == left.gradient_enters;
-}
-
-/// Parts [first, last] and the number of their candidates' products.
-struct plan_block {
-  int first = 0, last = 0, candidates = 1;
-};
 
 class segment_costs {
  public:
@@ -118,14 +87,13 @@ class segment_costs {
   }
 
   /// No choice keeps a queue busy for less; the same of core times alone. O(Σ products of neighbours' variants).
-  constexpr extent_t least_busy() const { return least_of(&block_variant::busy); }
-  constexpr extent_t least_core() const { return least_of(&block_variant::core); }
+  constexpr extent_t least_busy() const { return detail::least_of(variant, size(), &block_variant::busy); }
+  constexpr extent_t least_core() const { return detail::least_of(variant, size(), &block_variant::core); }
 
   /// Measures every variant that some choice of candidates has. `meet(measured_plan)` hears of each plan that it takes.
   template <class Meet>
   constexpr void measure_all(const Meet& meet) {
-    growing_array<int> choice;
-    choice.resize(parts.part.size, 0);
+    growing_array<int> choice(parts.part.size, 0);
     for (int k = 0; k < most_; ++k) {  // each candidate once, so that refused ones are known
       bool refuses = true;
       while (refuses && alive()) {
@@ -144,26 +112,6 @@ class segment_costs {
   }
 
  private:
-  constexpr extent_t least_of(busy_times block_variant::* part) const {
-    return larger(least_of(part, &busy_times::compute), least_of(part, &busy_times::carried));
-  }
-  constexpr extent_t least_of(busy_times block_variant::* part, extent_t busy_times::* queue) const {
-    growing_array<extent_t> before, least;
-    for (int b = 0; b < size(); ++b) {
-      least.clear();
-      for (const block_variant& v : variant[b]) {
-        extent_t best = b == 0 ? 0 : longest_time;
-        for (int u = 0; u < before.size; ++u)
-          if (follows_on(variant[b - 1][u], v)) best = smaller(best, before[u]);
-        least.push(best == longest_time ? best : best + v.*part.*queue);
-      }
-      before = least;
-    }
-    extent_t best = longest_time;
-    for (const extent_t t : before) best = smaller(best, t);
-    return best;
-  }
-
   constexpr int first_alive(int p) const {
     for (int c = 0; c < space.candidate[p].size; ++c)
       if (!is_dead(p, c)) return c;
@@ -221,8 +169,7 @@ class segment_costs {
   template <class Meet>
   constexpr void measure_with(int before, int b, int c, int behind, const Meet& meet) {
     const int n = parts.part.size;
-    growing_array<int> choice;
-    choice.resize(n, 0);
+    growing_array<int> choice(n, 0);
     for (int p = 0; p < n; ++p) {
       const int like = p < block[b].first ? before : behind;
       choice[p] = like >= 0 ? choices[like * n + p] : first_alive(p);
@@ -275,7 +222,7 @@ class segment_costs {
     visit_busy(program, form, priced_program(program, price), [&](int i, const busy_times& b) {
       const int p = sorted.part_of_step(program, i);
       busy[p] += b;
-      if (is_core(program, program.step[i])) core[p] += b;
+      if (detail::is_core(program, program.step[i])) core[p] += b;
     });
     visit_kept_memory(program, form, [&](int storage, int first, extent_t bytes) {
       const bool is_home = program.storage[storage].home;
@@ -295,28 +242,15 @@ class segment_costs {
         v.core += core[p];
       }
       if (b + 1 < size()) {
-        v.leaves = enters = number_of(state[b], sorted.state_of(program, layouts, block[b].last));
-        v.gradient_enters = gradient_leaves = number_of(gradient[b], sorted.gradient_state_of(program, block[b].last));
+        v.leaves = enters = detail::number_of(state[b], sorted.state_of(program, layouts, block[b].last));
+        v.gradient_enters = gradient_leaves =
+            detail::number_of(gradient[b], sorted.gradient_state_of(program, block[b].last));
       }
       whole.busy += v.busy;
       whole.memory += v.memory;
       if (!is_known(b, v.enters, v.candidate, v.gradient_enters)) variant[b].push(v);
     }
     return whole;
-  }
-
-  /// Whether the step is about activations: forward and backward without what is done to parameters' gradients.
-  static constexpr bool is_core(const sharded_program& program, const program_step& s) {
-    if (s.phase > graph_phase::backward) return false;
-    if (!s.is_move) return !program.graph.value_of(program.graph.op[program.compute[s.index].op]).accumulates;
-    return traffic_class_of(program.graph, program.value[program.move[s.index].source].tensor) ==
-           traffic_class::activations;
-  }
-
-  static constexpr int number_of(growing_array<joint_state>& list, const joint_state& one) {
-    for (int i = 0; i < list.size; ++i)
-      if (list[i] == one) return i;
-    return list.push(one);
   }
 
   const graph& given;

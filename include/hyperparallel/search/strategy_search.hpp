@@ -19,10 +19,11 @@
 // certificate (result.hpp).
 //
 // The folder search/: strategies of a given program. Candidates for each tensor (strategy_candidates.hpp), what segments of a
-// program cost under each (segment_costs.hpp), graphs of choices and their solvers (choice_graph.hpp), and what was found,
+// program cost under each (segment_costs.hpp), chains of choices and their solver (choice_chain.hpp), and what was found,
 // with its certificate (result.hpp). Plans of a decoder, from its sizes alone, are in planner/.
 
 #include <hyperparallel/lowering/named_plans.hpp>
+#include <hyperparallel/search/frame_bounds.hpp>
 #include <hyperparallel/search/plan_choices.hpp>
 #include <hyperparallel/search/result.hpp>
 #include <hyperparallel/strategy/ring_attention.hpp>
@@ -58,7 +59,7 @@ class frame_search {
     for (now = 0; now < graph_count; ++now) {
       plan_prices prices(device, links);
       price = &prices;
-      find_work();
+      work = matrix_work_of(graphs[now], device);
       ring_degree = 0;
       core_frame.dp = 0;
       visit_frames(graphs[now], devices, limits, [&](const plan_frame& f) { search_frame(f); });
@@ -77,49 +78,6 @@ class frame_search {
     return result.plan.full() ? result.plan.item[most_found_plans - 1].evaluation.time : longest_time;
   }
 
-  /// Operations of the matrix unit in a step on one device, and its best rate.
-  constexpr void find_work() {
-    strategy_value alone;
-    alone.mesh = mesh_of({});
-    matrix_flops = total_work(partition(graphs[now], alone)).flops[static_cast<int>(compute_unit::matrix)];
-    matrix_rate = 0;
-    for (const std::int64_t rate : device.matrix_flops) matrix_rate = larger(matrix_rate, extent_t{rate});
-  }
-
-  /// At least what matrix work takes where nothing is done twice.
-  constexpr extent_t time_bound(const plan_frame& f) const {
-    const extent_t m = graphs[now].micro_batches;
-    return work_time(matrix_flops, m + f.pipeline - 1, m * devices, matrix_rate, device.gmm_cold).picoseconds;
-  }
-
-  /// Whether two frames differ in the sharding of parameters and states alone.
-  static constexpr bool same_core(plan_frame a, const plan_frame& b) {
-    a.zero = b.zero;
-    a.zero_wide = b.zero_wide;
-    return a == b;
-  }
-
-  /// At least what parameters and states take where each is cut by every axis that the frame may cut it by.
-  constexpr extent_t memory_bound(const plan_frame& f) const {
-    const graph& g = graphs[now];
-    const pipeline_form form(g, f.pipeline);
-    const int expert = find_dim(g, "experts");
-    extent_t sum = 0;
-    for (const graph_tensor& t : g.tensor) {
-      const bool is_state = t.kind == graph_tensor_kind::state;
-      if (t.producer >= 0 || (t.kind != graph_tensor_kind::parameter && !is_state)) continue;
-      extent_t cuts = extent_t{f.x} * f.tp;
-      bool has_experts = false;
-      for (int d = 0; d < t.shape.rank; ++d) has_experts = has_experts || t.dim[d] == expert;
-      if (f.zero >= (is_state ? 1 : 3))
-        cuts *= extent_t{f.dp} * f.ep * f.cp;
-      else if (has_experts)
-        cuts *= f.ep;
-      sum += form.held(t.segment).of(bytes_of(t) * repeats_of(g, t.segment)) / cuts;
-    }
-    return sum;
-  }
-
   constexpr void plan_graph(const plan_frame& f) {
     const int degree = f.context == context_form::ring ? f.cp : 1;
     if (degree == ring_degree) return;
@@ -134,11 +92,12 @@ class frame_search {
     const bool some_are_legal = told.has_legal_frames();
     ++told.frames;
     report(search_progress{now, f, told.frames, result.ok() ? result.plan.item[0].evaluation.time : 0});
-    if (time_bound(f) >= worst_time() || (same_core(f, core_frame) && core_bound >= worst_time())) {
+    if (time_bound(work, graphs[now].micro_batches, f, devices, device) >= worst_time() ||
+        (same_core(f, core_frame) && core_bound >= worst_time())) {
       ++told.frames_too_slow;
       return;
     }
-    const extent_t held = memory_bound(f);
+    const extent_t held = memory_bound(graphs[now], f);
     if (held > budget && some_are_legal) return pass_over_large(held);
     plan_graph(f);
     plan_space space;
@@ -152,13 +111,13 @@ class frame_search {
     core_frame = f;
     core_bound = costs.least_core();
     count_plans(costs);
-    growing_choice_answer answer(costs.size(), best_choices_asked);
+    choice_answer answer(costs.size(), best_choices_asked);
     find_best_variants(costs, budget, answer);
     if (answer.code == choice_search_code::impossible) return refuse_frame(costs);
     if (answer.code == choice_search_code::over_budget) return pass_over_large(answer.least_memory);
     note_memory(answer.least_memory);
     for (int b = 0; answer.code == choice_search_code::ok && b < answer.count; ++b)
-      try_choice(costs, space, answer.choice + b * costs.size());
+      try_choice(costs, space, answer.choice.item + b * costs.size());
     int tried = 0;
     visit_rows(costs, budget, worst_time(), [&](const int* chosen, extent_t& limit) {
       if (++tried > most_rows) {
@@ -295,7 +254,7 @@ class frame_search {
   const Progress& report;
   int now = 0;
   plan_prices* price = nullptr;
-  extent_t matrix_flops = 0, matrix_rate = 0;
+  matrix_work work{};
   plan_frame core_frame{};  ///< the last one that was measured
   extent_t core_bound = 0;
   int ring_degree = 0;

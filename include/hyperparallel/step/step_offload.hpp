@@ -15,6 +15,7 @@
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/offload/offload_rules.hpp>
 #include <hyperparallel/price/folded_period.hpp>
+#include <hyperparallel/price/period_part.hpp>
 #include <hyperparallel/step/refusal_text.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 

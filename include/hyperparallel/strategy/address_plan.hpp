@@ -46,8 +46,7 @@ struct program_addresses {
 constexpr growing_array<memory_interval> temporaries_of(const sharded_program& p,
                                                         const growing_array<storage_lifetime>& lives,
                                                         const program_moves& moves) {
-  growing_array<memory_interval> block;
-  block.resize(p.storage.size + p.move.size);
+  growing_array<memory_interval> block(p.storage.size + p.move.size);
   for (int s = 0; s < p.storage.size; ++s)
     if (!lives.item[s].always)
       block.item[s] = {lives.item[s].first, lives.item[s].last, p.storage.item[s].bytes, lives.item[s].away};
@@ -161,8 +160,7 @@ constexpr void buffer_hand_overs(const sharded_program& p, growing_array<storage
     }
     before[i] = previous[part];
   }
-  growing_array<int> end;  // of each part: the last step of the action at hand
-  end.resize(parts_of(p), -1);
+  growing_array<int> end(parts_of(p), -1);  // of each part: the last step of the action at hand
   for (int i = p.step.size - 1; i >= 0; --i) {
     const int part = part_of_step(p, p.step[i]);
     if (end[part] < 0 || is_new(i, end[part])) end[part] = i;

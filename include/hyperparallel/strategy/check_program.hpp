@@ -6,6 +6,7 @@
 
 #include <hyperparallel/strategy/hand_over.hpp>
 #include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -28,22 +29,12 @@ enum class program_code : unsigned char {
 };
 
 constexpr const char* name_of(program_code c) {
-  constexpr const char* names[] = {"ok",
-                                   "value_is_read_before_it_is_written",
-                                   "value_is_read_after_it_is_replaced",
-                                   "value_is_written_twice",
-                                   "operand_lies_otherwise",
-                                   "result_lies_otherwise",
-                                   "move_changes_the_tensor",
-                                   "move_has_no_plan",
-                                   "operator_works_in_a_slower_tier",
-                                   "cache_operator_changes_the_layout",
-                                   "detach_keeps_no_copy",
-                                   "storage_holds_another_size",
-                                   "phases_are_out_of_order",
-                                   "next_value_is_not_at_home",
-                                   "value_is_in_another_part"};
-  return names[static_cast<int>(c)];
+  return enum_name(
+      "ok\0value_is_read_before_it_is_written\0value_is_read_after_it_is_replaced\0value_is_written_twice\0"
+      "operand_lies_otherwise\0result_lies_otherwise\0move_changes_the_tensor\0move_has_no_plan\0"
+      "operator_works_in_a_slower_tier\0cache_operator_changes_the_layout\0detach_keeps_no_copy\0"
+      "storage_holds_another_size\0phases_are_out_of_order\0next_value_is_not_at_home\0value_is_in_another_part",
+      c);
 }
 
 /// The first broken law: the step and the value, -1 where the code speaks of none.
@@ -133,9 +124,8 @@ constexpr bool waits_as_placed(const factor_rule& rule, const operator_placement
 /// Of each chain of next values, the one that no other replaces ends in the home's memory, laid out as it: a home of
 /// which this is not so, or -1.
 constexpr int home_left_behind(const sharded_program& p, const growing_array<bool>& written) {
-  growing_array<bool> replaced, at_home;  // of each tensor; of each home: a last value of its tensor is there
-  replaced.resize(p.graph.tensor.size, false);
-  at_home.resize(p.value.size, false);
+  growing_array<bool> replaced(p.graph.tensor.size, false),
+      at_home(p.value.size, false);  // of each tensor; of each home: a last value of its tensor is there
   for (int t = 0; t < p.graph.tensor.size; ++t)
     if (p.graph.tensor.item[t].replaces >= 0) replaced[p.graph.tensor.item[t].replaces] = true;
   const auto first_of = [&](int t) {
@@ -165,83 +155,99 @@ constexpr bool is_next_value(const sharded_program& p, int next, int tensor) {
   return p.unrolled && p.graph.tensor.item[next].replaces == tensor;
 }
 
-constexpr program_status check_program_here(const sharded_program& p) {
+/// What the steps before the present one have written, and what lies in each storage.
+struct written_values {
   growing_array<bool> written;
-  growing_array<int> held;  // value of each storage
-  written.resize(p.value.size, false);
-  held.resize(p.storage.size, -1);
-  const auto write = [&](int v) {
+  growing_array<int> held;  ///< value of each storage, or -1
+
+  constexpr explicit written_values(const sharded_program& p) {
+    written.resize(p.value.size, false);
+    held.resize(p.storage.size, -1);
+  }
+  constexpr void write(const sharded_program& p, int v) {
     written[v] = true;
     held[p.value.item[v].storage] = v;
-  };
-  const auto unreadable = [&](int v) {
+  }
+  constexpr program_code why_unreadable(const sharded_program& p, int v) const {
     if (!written[v]) return program_code::value_is_read_before_it_is_written;
     return held[p.value.item[v].storage] == v ? program_code::ok : program_code::value_is_read_after_it_is_replaced;
-  };
-  for (int t = 0; t < p.home.size; ++t) visit_homes(p, t, write);
+  }
+};
+
+constexpr program_status check_move_step(const sharded_program& p, int i, written_values& w) {
+  const program_move& m = p.move.item[p.step.item[i].index];
+  const program_value &from = p.value.item[m.source], &to = p.value.item[m.target];
+  if (const program_code c = w.why_unreadable(p, m.source); c != program_code::ok) return {c, i, m.source};
+  if (m.detaches) {
+    if (const program_code c = w.why_unreadable(p, m.target); c != program_code::ok) return {c, i, m.target};
+    if (from.tensor != to.tensor || tier_of(p, m.target) <= tier_of(p, m.source))
+      return {program_code::detach_keeps_no_copy, i, m.source};
+    w.held[from.storage] = -1;
+    return {};
+  }
+  if (w.written[m.target]) return {program_code::value_is_written_twice, i, m.target};
+  if (cache_operator_of(p, m) != cache_operator::within_tier &&
+      !(from.layout == to.layout && from.rotation == to.rotation))
+    return {program_code::cache_operator_changes_the_layout, i, m.target};
+  if (from.tensor != to.tensor && !is_next_value(p, from.tensor, to.tensor))
+    return {program_code::move_changes_the_tensor, i, m.target};
+  const shape& whole = p.graph.tensor.item[to.tensor].shape;
+  const bool turns = !(from.rotation == to.rotation);
+  if (is_hand_over(p, m) ? turns || (!is_by_position(p, m) && plan_of_hand_over(p, m).code != move_code::ok)
+      : turns            ? !(from.layout == to.layout)
+                         : plan_move(from.layout, to.layout, whole).code != move_code::ok)
+    return {program_code::move_has_no_plan, i, m.target};
+  w.write(p, m.target);
+  return {};
+}
+
+constexpr program_status check_compute_step(const sharded_program& p, int i, written_values& w) {
+  const program_step& s = p.step.item[i];
+  const program_compute& c = p.compute.item[s.index];
+  const graph_operator& o = p.graph.op.item[c.op];
+  const factor_rule& rule = p.graph.rule_of(o);
+  unsigned waiting = 0;
+  for (int k = 0; k < o.operand_count; ++k) {
+    const int v = c.operand[k];
+    if (const program_code u = w.why_unreadable(p, v); u != program_code::ok) return {u, i, v};
+    if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
+    if (part_of_value(p, v) != part_of_step(p, s)) return {program_code::value_is_in_another_part, i, v};
+    if (!(p.value.item[v].tensor == o.operand[k] || is_next_value(p, p.value.item[v].tensor, o.operand[k])) ||
+        !lies_as_placed(p, c, rule.operand[k], v))
+      return {program_code::operand_lies_otherwise, i, v};
+    const unsigned terms = waiting_axes(p.value.item[v].layout);
+    if (!may_wait(rule, c.placement, k, terms, waiting)) return {program_code::operand_lies_otherwise, i, v};
+    waiting |= terms;
+  }
+  for (int r = 0; r < o.result_count; ++r) {
+    const int v = c.result[r];
+    if (w.written[v]) return {program_code::value_is_written_twice, i, v};
+    if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
+    if (part_of_value(p, v) != part_of_step(p, s)) return {program_code::value_is_in_another_part, i, v};
+    if (p.value.item[v].tensor != o.result[r] || !lies_as_placed(p, c, rule.result[r], v) ||
+        !waits_as_placed(rule, c.placement, rule.result[r], waiting, p.value.item[v].layout))
+      return {program_code::result_lies_otherwise, i, v};
+    w.write(p, v);
+  }
+  return {};
+}
+
+constexpr program_status check_program_here(const sharded_program& p) {
+  written_values w(p);
+  for (int t = 0; t < p.home.size; ++t) visit_homes(p, t, [&](int v) { w.write(p, v); });
   graph_phase phase = graph_phase::forward;
   for (int i = 0; i < p.step.size; ++i) {
     const program_step& s = p.step.item[i];
     const bool interleaves = p.unrolled && is_in(s.phase, micro_phases) == is_in(phase, micro_phases);
     if (s.phase < phase && !interleaves) return {program_code::phases_are_out_of_order, i, -1};
     phase = s.phase;
-    if (s.is_move) {
-      const program_move& m = p.move.item[s.index];
-      const program_value &from = p.value.item[m.source], &to = p.value.item[m.target];
-      if (const program_code c = unreadable(m.source); c != program_code::ok) return {c, i, m.source};
-      if (m.detaches) {
-        if (const program_code c = unreadable(m.target); c != program_code::ok) return {c, i, m.target};
-        if (from.tensor != to.tensor || tier_of(p, m.target) <= tier_of(p, m.source))
-          return {program_code::detach_keeps_no_copy, i, m.source};
-        held[from.storage] = -1;
-        continue;
-      }
-      if (written[m.target]) return {program_code::value_is_written_twice, i, m.target};
-      if (cache_operator_of(p, m) != cache_operator::within_tier &&
-          !(from.layout == to.layout && from.rotation == to.rotation))
-        return {program_code::cache_operator_changes_the_layout, i, m.target};
-      if (from.tensor != to.tensor && !is_next_value(p, from.tensor, to.tensor))
-        return {program_code::move_changes_the_tensor, i, m.target};
-      const shape& whole = p.graph.tensor.item[to.tensor].shape;
-      const bool turns = !(from.rotation == to.rotation);
-      if (is_hand_over(p, m) ? turns || (!is_by_position(p, m) && plan_of_hand_over(p, m).code != move_code::ok)
-          : turns            ? !(from.layout == to.layout)
-                             : plan_move(from.layout, to.layout, whole).code != move_code::ok)
-        return {program_code::move_has_no_plan, i, m.target};
-      write(m.target);
-      continue;
-    }
-    const program_compute& c = p.compute.item[s.index];
-    const graph_operator& o = p.graph.op.item[c.op];
-    const factor_rule& rule = p.graph.rule_of(o);
-    unsigned waiting = 0;
-    for (int k = 0; k < o.operand_count; ++k) {
-      const int v = c.operand[k];
-      if (const program_code u = unreadable(v); u != program_code::ok) return {u, i, v};
-      if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
-      if (part_of_value(p, v) != part_of_step(p, s)) return {program_code::value_is_in_another_part, i, v};
-      if (!(p.value.item[v].tensor == o.operand[k] || is_next_value(p, p.value.item[v].tensor, o.operand[k])) ||
-          !lies_as_placed(p, c, rule.operand[k], v))
-        return {program_code::operand_lies_otherwise, i, v};
-      const unsigned terms = waiting_axes(p.value.item[v].layout);
-      if (!may_wait(rule, c.placement, k, terms, waiting)) return {program_code::operand_lies_otherwise, i, v};
-      waiting |= terms;
-    }
-    for (int r = 0; r < o.result_count; ++r) {
-      const int v = c.result[r];
-      if (written[v]) return {program_code::value_is_written_twice, i, v};
-      if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
-      if (part_of_value(p, v) != part_of_step(p, s)) return {program_code::value_is_in_another_part, i, v};
-      if (p.value.item[v].tensor != o.result[r] || !lies_as_placed(p, c, rule.result[r], v) ||
-          !waits_as_placed(rule, c.placement, rule.result[r], waiting, p.value.item[v].layout))
-        return {program_code::result_lies_otherwise, i, v};
-      write(v);
-    }
+    const program_status status = s.is_move ? check_move_step(p, i, w) : check_compute_step(p, i, w);
+    if (status.code != program_code::ok) return status;
   }
   for (int v = 0; v < p.value.size; ++v)
     if (p.storage.item[p.value.item[v].storage].bytes != local_bytes(p, v))
       return {program_code::storage_holds_another_size, -1, v};
-  if (const int home = home_left_behind(p, written); home >= 0)
+  if (const int home = home_left_behind(p, w.written); home >= 0)
     return {program_code::next_value_is_not_at_home, -1, home};
   return {};
 }

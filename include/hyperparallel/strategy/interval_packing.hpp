@@ -43,8 +43,7 @@ struct interval_packing {
 
 /// The most bytes that are in use in one step, sizes rounded up. Domain: steps in [0, steps). O(blocks + steps).
 constexpr extent_t alive_maximum(const growing_array<memory_interval>& block, int steps) {
-  growing_array<extent_t> change;
-  change.resize(steps + 1, 0);
+  growing_array<extent_t> change(steps + 1, 0);
   for (int i = 0; i < block.size; ++i) {
     if (block.item[i].first > block.item[i].last) continue;
     change.item[block.item[i].first] += aligned(block.item[i].bytes);
@@ -84,8 +83,7 @@ constexpr void sort_by_falling(growing_array<int>& number, const growing_array<e
 template <class Key>
 constexpr growing_array<int> falling(const growing_array<memory_interval>& block, const Key& key_of) {
   growing_array<int> order;
-  growing_array<extent_t> key;
-  key.resize(block.size, 0);
+  growing_array<extent_t> key(block.size, 0);
   for (int i = 0; i < block.size; ++i) {
     if (!block.item[i].is_placed()) continue;
     order.push(i);
@@ -104,8 +102,7 @@ struct placed_block {
 constexpr interval_packing pack_in_order(const growing_array<memory_interval>& block, const growing_array<int>& order) {
   interval_packing r;
   r.offset.resize(block.size, 0);
-  growing_array<placed_block> placed;  // by rising begin
-  placed.resize(order.size);
+  growing_array<placed_block> placed(order.size);  // by rising begin
   int count = 0;
   for (int i = 0; i < order.size; ++i) {
     const memory_interval& b = block[order[i]];

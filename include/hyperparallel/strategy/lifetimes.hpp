@@ -77,8 +77,7 @@ namespace detail {
 
 /// Homes that are detached, and come back to where they were.
 constexpr void find_homes_away(const sharded_program& p, growing_array<storage_lifetime>& lives) {
-  growing_array<int> left;  // of each storage: the step that detached it
-  left.resize(p.storage.size, -1);
+  growing_array<int> left(p.storage.size, -1);  // of each storage: the step that detached it
   for (int i = 0; i < p.step.size; ++i)
     visit_values(p, p.step.item[i], [&](int v, bool written) {
       const int s = p.value.item[v].storage;
@@ -96,8 +95,7 @@ constexpr void find_homes_away(const sharded_program& p, growing_array<storage_l
 
 /// Of each storage.
 constexpr growing_array<storage_lifetime> lifetimes_of(const sharded_program& p) {
-  growing_array<storage_lifetime> lives;
-  lives.resize(p.storage.size);
+  growing_array<storage_lifetime> lives(p.storage.size);
   const storage_lifetime whole{0, p.step.size - 1, true};
   for (int i = 0; i < p.step.size; ++i)
     visit_values(p, p.step.item[i], [&](int v, bool) { detail::note_use(lives.item[p.value.item[v].storage], i); });

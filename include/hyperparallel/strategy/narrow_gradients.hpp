@@ -17,8 +17,7 @@ constexpr growing_array<int> gradients_that_may_overflow(const sharded_program& 
   for (const graph_tensor& t : p.graph.tensor)
     narrow = narrow || (t.kind == graph_tensor_kind::gradient && bytes_of(t.type) == 2);
   if (!narrow) return values;
-  growing_array<bool> read;
-  read.resize(p.storage.size, false);
+  growing_array<bool> read(p.storage.size, false);
   const auto is_read = [&](int v) -> bool& { return read.item[p.value.item[v].storage]; };
   for (const program_step& s : p.step)
     if (is_in(s.phase, update_phases))

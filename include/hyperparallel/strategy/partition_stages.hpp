@@ -17,8 +17,7 @@ namespace hyperparallel { inline namespace v0_2 {
 namespace detail {
 
 constexpr sharded_program partition_stages_here(const graph& g, const strategy_value& s, const program_stages& stages) {
-  growing_array<segment_entry> entries;
-  entries.resize(g.segment.size, segment_entry{});
+  growing_array<segment_entry> entries(g.segment.size, segment_entry{});
   graph copy = copy_with_room(g);
   program_stages cut = stages;
   accumulate_by_stage(copy, cut.cut);

@@ -29,8 +29,7 @@ constexpr graph copy_with_room(const graph& g) {
 
 /// Of each tensor: whether it is the gradient of a parameter, or what a stage contributes to one of several stages.
 constexpr growing_array<bool> complete_gradients(const graph& g) {
-  growing_array<bool> complete;
-  complete.resize(g.tensor.size, false);
+  growing_array<bool> complete(g.tensor.size, false);
   const auto is_parameter = [&](int t) { return t >= 0 && g.tensor.item[t].kind == graph_tensor_kind::parameter; };
   for (int t = 0; t < g.tensor.size; ++t)
     if (is_parameter(t) && g.tensor.item[t].gradient >= 0) complete.item[g.tensor.item[t].gradient] = true;

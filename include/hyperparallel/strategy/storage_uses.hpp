@@ -8,6 +8,7 @@
 // `written_out` repetitions of each segment. O(storages + accesses · values).
 
 #include <hyperparallel/strategy/value_lists.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -15,8 +16,7 @@ enum class memory_class : unsigned char { parameters, gradients, states, activat
 inline constexpr int memory_class_count = 6;
 
 constexpr const char* name_of(memory_class c) {
-  constexpr const char* names[] = {"parameters", "gradients", "states", "activations", "buffers", "inputs"};
-  return names[static_cast<int>(c)];
+  return enum_name("parameters\0gradients\0states\0activations\0buffers\0inputs", c);
 }
 
 /// Steps of one phase and segment that stand together, repeated.

@@ -3,6 +3,7 @@
 // Why there is no strategy, or why one does not fit a graph: a code, and the rule, axis, dim and sizes to blame.
 
 #include <hyperparallel/layout/shape.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -25,22 +26,12 @@ enum class strategy_code : unsigned char {
 };
 
 constexpr const char* name_of(strategy_code c) {
-  constexpr const char* names[] = {"ok",
-                                   "graph_is_refused",
-                                   "axis_is_not_in_the_mesh",
-                                   "rule_matches_nothing",
-                                   "dim_does_not_divide",
-                                   "pattern_matches_nothing",
-                                   "pin_has_wrong_rank",
-                                   "ring_axis_does_not_shard_the_sequence",
-                                   "name_is_unknown",
-                                   "ranks_do_not_factor",
-                                   "mesh_is_not_valid",
-                                   "too_many_rules",
-                                   "pin_names_an_axis_twice",
-                                   "stages_are_refused",
-                                   "strategies_for_other_groups"};
-  return names[static_cast<int>(c)];
+  return enum_name(
+      "ok\0graph_is_refused\0axis_is_not_in_the_mesh\0rule_matches_nothing\0dim_does_not_divide\0"
+      "pattern_matches_nothing\0pin_has_wrong_rank\0ring_axis_does_not_shard_the_sequence\0name_is_unknown\0"
+      "ranks_do_not_factor\0mesh_is_not_valid\0too_many_rules\0pin_names_an_axis_twice\0stages_are_refused\0"
+      "strategies_for_other_groups",
+      c);
 }
 
 /// Why a strategy was refused: the rule, the axis, the dim and the sizes. Numbers that the code does not need are 0.

@@ -17,6 +17,8 @@ class growing_array {
   int size = 0;
 
   constexpr growing_array() = default;
+  /// So many elements that are `value`.
+  constexpr explicit growing_array(int count, const T& value = T{}) { resize(count, value); }
   constexpr growing_array(const growing_array& other) { assign(other); }
   constexpr growing_array(growing_array&& other) noexcept
       : item(other.item), size(other.size), capacity_(other.capacity_) {

@@ -214,12 +214,8 @@ struct refusal_slots {
 
 /// Whether find_refusal finds words; comparing what it gives with null is no constant for g++ 12 with -fsanitize=undefined.
 constexpr bool has_words(text_span name) {
-  const auto is_in = [&](const auto& table) {
-    for (const refusal_words& one : table)
-      if (same_text(one.key, name.begin, name.end)) return true;
-    return false;
-  };
-  return !name.empty() && (is_in(refusal_table) || is_in(graph_refusal_table) || is_in(pipeline_refusal_table));
+  return !name.empty() &&
+         any_refusal([&](const refusal_words& one) { return same_text(one.key, name.begin, name.end); });
 }
 
 /// Of the text of a type. The words of a status's code go before those of the name, which tell less.

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include <hyperparallel/support/enum_text.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 
@@ -31,19 +32,10 @@ struct exact_status {
 };
 
 constexpr const char* to_text(exact_code c) {
-  switch (c) {
-    case exact_code::safe:
-      return "safe";
-    case exact_code::not_run_exactly_once:
-      return "a task is not in exactly one place of one queue";
-    case exact_code::queue_of_another_class_or_rank:
-      return "a task sits in a queue of another class or rank";
-    case exact_code::never_completes:
-      return "a task never begins";
-    case exact_code::conflict_is_not_ordered:
-      return "two conflicting uses of a slot can meet or swap";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"safe", "a task is not in exactly one place of one queue",
+                                   "a task sits in a queue of another class or rank", "a task never begins",
+                                   "two conflicting uses of a slot can meet or swap"};
+  return enum_text<exact_code::conflict_is_not_ordered>(texts, c);
 }
 
 template <int Tasks, int Events, int AccessUses, int Slots, int Queues>

@@ -79,15 +79,13 @@ struct dynamic_execution_table {
 
 struct owned_execution_table : dynamic_execution_table {
   explicit owned_execution_table(const execution_size& n) {
-    record = memory.take<execution_record>(n.tasks);
-    queue_begin = memory.take<int>(n.queues);
-    wait = memory.take<word_wait>(n.waits);
-    reader = memory.take<int>(n.readers);
-    signal = memory.take<int>(n.signals);
-    counter_event = memory.take<int>(n.counters);
-    counter_total = memory.take<int>(n.counters);
-    listener_begin = memory.take<int>(n.counters);
-    listener = memory.take<int>(n.listeners);
+    memory.take_each(n.tasks, record);
+    memory.take_each(n.queues, queue_begin);
+    memory.take_each(n.waits, wait);
+    memory.take_each(n.readers, reader);
+    memory.take_each(n.signals, signal);
+    memory.take_each(n.counters, counter_event, counter_total, listener_begin);
+    memory.take_each(n.listeners, listener);
   }
   scratch_memory memory;
 };

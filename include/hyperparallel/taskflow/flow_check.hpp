@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include <hyperparallel/support/enum_text.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 #include <hyperparallel/taskflow/tile_run.hpp>
@@ -46,37 +47,21 @@ struct flow_status {
 };
 
 constexpr const char* to_text(flow_code c) {
-  switch (c) {
-    case flow_code::ok:
-      return "ok";
-    case flow_code::range_outside_the_flow:
-      return "a task's waits, signals or accesses or its class are outside the flow";
-    case flow_code::rank_outside_the_machine:
-      return "a task's rank is outside the machine";
-    case flow_code::negative_duration:
-      return "a duration is negative";
-    case flow_code::event_outside_the_flow:
-      return "a wait or signal names an event that the flow does not have";
-    case flow_code::slot_outside_the_flow:
-      return "an access names a slot that the flow does not have";
-    case flow_code::access_outside_its_slot:
-      return "an access is empty or outside its slot";
-    case flow_code::signal_total_differs:
-      return "an event's total is not the number of its signals";
-    case flow_code::use_total_differs:
-      return "the flow counts another number of signals, accesses or thresholds of its tasks";
-    case flow_code::runs_are_wrong:
-      return "the flow's runs do not partition its tasks, or differ in more than item and part";
-    case flow_code::threshold_is_out_of_range:
-      return "a threshold is outside 1 .. total of signals";
-    case flow_code::reference_order_is_not_executable:
-      return "a wait needs a signal of a later task";
-    case flow_code::slot_outside_its_tier:
-      return "a slot is outside its tier";
-    case flow_code::slots_overlap:
-      return "two slots share addresses";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok",
+                                   "a task's waits, signals or accesses or its class are outside the flow",
+                                   "a task's rank is outside the machine",
+                                   "a duration is negative",
+                                   "a wait or signal names an event that the flow does not have",
+                                   "an access names a slot that the flow does not have",
+                                   "an access is empty or outside its slot",
+                                   "an event's total is not the number of its signals",
+                                   "the flow counts another number of signals, accesses or thresholds of its tasks",
+                                   "the flow's runs do not partition its tasks, or differ in more than item and part",
+                                   "a threshold is outside 1 .. total of signals",
+                                   "a wait needs a signal of a later task",
+                                   "a slot is outside its tier",
+                                   "two slots share addresses"};
+  return enum_text<flow_code::slots_overlap>(texts, c);
 }
 
 template <int Events, int Slots>

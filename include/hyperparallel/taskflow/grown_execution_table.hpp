@@ -27,8 +27,7 @@ namespace detail {
 /// ends of waits are there. O(tasks + readers).
 template <class QueueOf, class VisitReaders>
 constexpr void list_readers(grown_execution_table& t, const QueueOf& queue_of, const VisitReaders& visit_readers) {
-  growing_array<int> next;  // how often a record is waited for, then where its next reader goes
-  next.resize(t.size.tasks, 0);
+  growing_array<int> next(t.size.tasks, 0);  // how often a record is waited for, then where its next reader goes
   const auto awaited = [&](const word_wait& w) { return t.queue_begin.item[queue_of(w.word)] + w.threshold - 1; };
   const auto visit = [&](const auto& list) {
     for (int q = 0, w = 0; q < t.size.queues; ++q)

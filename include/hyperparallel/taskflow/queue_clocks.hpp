@@ -106,6 +106,27 @@ constexpr bool joined(int e, int queues, int q, const Scratch& x) {
   return true;
 }
 
+/// When `t` ends, by the waits that are kept of it; raises what it signals.
+template <class Flow, class Schedule, class Scratch>
+constexpr void time_task(const Flow& f, const Schedule& s, int t, Scratch& x) {
+  const int queues = queue_count(s.machine), q = x.join.home[t];
+  std::int64_t start = x.free[q];
+  for (int w = x.kept_begin[t]; w < x.kept_end[t]; ++w) {
+    const int word = x.kept[w].word, e = word - queues;
+    if (word < queues) {
+      const std::int64_t ready = x.end[s.queue_task[s.queue_begin[word] + x.kept[w].threshold - 1]];
+      start = ready > start ? ready : start;
+    } else if (x.signalled[e] > start) {
+      start = x.signalled[e];
+    }
+  }
+  x.end[t] = x.free[q] = start + f.task[t].duration;
+  for (int g = f.task[t].signal_begin; g < f.task[t].signal_end; ++g) {
+    const int e = f.signal[g] + f.task[t].first_event;
+    if (x.end[t] > x.signalled[e]) x.signalled[e] = x.end[t];
+  }
+}
+
 /// Keeps the waits of `t` that its queue's clock does not imply, and adds `t` to the clock.
 template <class Flow, class Schedule, class Scratch>
 constexpr void prune_waits(const Flow& f, const Schedule& s, int t, bool reached, int& kept, Scratch& x) {
@@ -149,21 +170,7 @@ constexpr void prune_waits(const Flow& f, const Schedule& s, int t, bool reached
     x.wanted[x.asked[i]] = 0;
   }
   x.kept_end[t] = kept;
-  std::int64_t start = x.free[q];
-  for (int w = x.kept_begin[t]; w < kept; ++w) {
-    const int word = x.kept[w].word, e = word - queues;
-    if (word < queues) {
-      const std::int64_t ready = x.end[s.queue_task[s.queue_begin[word] + x.kept[w].threshold - 1]];
-      start = ready > start ? ready : start;
-    } else if (x.signalled[e] > start) {
-      start = x.signalled[e];
-    }
-  }
-  x.end[t] = x.free[q] = start + f.task[t].duration;
-  for (int g = f.task[t].signal_begin; g < f.task[t].signal_end; ++g) {
-    const int e = f.signal[g] + first_event;
-    if (x.end[t] > x.signalled[e]) x.signalled[e] = x.end[t];
-  }
+  time_task(f, s, t, x);
   x.known[mine + q] = x.join.position[t];
   if (!clocks) return;
   const int row = (s.queue_begin[q] + x.join.position[t] - 1) * queues;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include <hyperparallel/support/enum_text.hpp>
 #include <hyperparallel/support/integer.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/task.hpp>
@@ -29,15 +30,9 @@ struct schedule_status {
 };
 
 constexpr const char* to_text(schedule_code c) {
-  switch (c) {
-    case schedule_code::ok:
-      return "ok";
-    case schedule_code::rank_outside_the_machine:
-      return "the task's rank is outside the machine";
-    case schedule_code::no_queue_of_the_class:
-      return "the machine has no queue of the task's resource class";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok", "the task's rank is outside the machine",
+                                   "the machine has no queue of the task's resource class"};
+  return enum_text<schedule_code::no_queue_of_the_class>(texts, c);
 }
 
 namespace detail {

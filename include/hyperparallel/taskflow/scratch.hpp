@@ -55,6 +55,12 @@ class scratch_memory {
     }
   }
 
+  /// Takes all these arrays, of `count` + 1 zeroed elements each.
+  template <class... T>
+  void take_each(int count, T*&... array) {
+    ((array = take<T>(count)), ...);
+  }
+
   /// An array of `count` + 1 zeroed elements; T is trivial and its alignment is at most that of a block.
   template <class T>
   T* take(int count) {

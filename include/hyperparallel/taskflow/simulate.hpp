@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include <hyperparallel/support/enum_text.hpp>
 #include <hyperparallel/support/integer.hpp>
 #include <hyperparallel/taskflow/upward_rank.hpp>
 
@@ -26,15 +27,9 @@ struct simulation_options {
 enum class simulation_code : unsigned char { ok, deadlock, order_is_not_a_run_of_the_queues };
 
 constexpr const char* to_text(simulation_code c) {
-  switch (c) {
-    case simulation_code::ok:
-      return "ok";
-    case simulation_code::deadlock:
-      return "a wait needs a signal that comes later in the plan's order";
-    case simulation_code::order_is_not_a_run_of_the_queues:
-      return "the plan's order is not a run of its queues";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok", "a wait needs a signal that comes later in the plan's order",
+                                   "the plan's order is not a run of its queues"};
+  return enum_text<simulation_code::order_is_not_a_run_of_the_queues>(texts, c);
 }
 
 /// Picoseconds, all ranks together. On failure `task` and `event` name the wait that is never released, and the makespan

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include <hyperparallel/support/enum_text.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 #include <hyperparallel/taskflow/tile_run.hpp>
@@ -40,35 +41,20 @@ struct verify_status {
 };
 
 constexpr const char* to_text(verify_code c) {
-  switch (c) {
-    case verify_code::ok:
-      return "ok";
-    case verify_code::task_count_differs:
-      return "the schedule holds another number of tasks than the flow";
-    case verify_code::queue_bounds_are_wrong:
-      return "the queues' bounds do not partition the tasks";
-    case verify_code::runs_are_wrong:
-      return "the flow's runs do not partition its tasks";
-    case verify_code::task_outside_the_flow:
-      return "the order names a task that the flow does not have";
-    case verify_code::task_appears_twice:
-      return "a task appears twice";
-    case verify_code::queue_of_another_class_or_rank:
-      return "a task sits in a queue of another class or rank";
-    case verify_code::queue_disagrees_with_order:
-      return "a queue's order disagrees with the plan's order";
-    case verify_code::wait_is_never_satisfied:
-      return "a wait needs a signal that comes later in the plan's order";
-    case verify_code::threshold_is_out_of_range:
-      return "a threshold is outside 1 .. total of signals";
-    case verify_code::partial_threshold_over_several_queues:
-      return "a threshold below the total, while the event's signallers sit in several queues";
-    case verify_code::use_total_differs:
-      return "the tasks have more signals or accesses than the flow's size says";
-    case verify_code::conflict_is_not_ordered:
-      return "two conflicting uses of a slot are not ordered by a witness";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"ok",
+                                   "the schedule holds another number of tasks than the flow",
+                                   "the queues' bounds do not partition the tasks",
+                                   "the flow's runs do not partition its tasks",
+                                   "the order names a task that the flow does not have",
+                                   "a task appears twice",
+                                   "a task sits in a queue of another class or rank",
+                                   "a queue's order disagrees with the plan's order",
+                                   "a wait needs a signal that comes later in the plan's order",
+                                   "a threshold is outside 1 .. total of signals",
+                                   "a threshold below the total, while the event's signallers sit in several queues",
+                                   "the tasks have more signals or accesses than the flow's size says",
+                                   "two conflicting uses of a slot are not ordered by a witness"};
+  return enum_text<verify_code::conflict_is_not_ordered>(texts, c);
 }
 
 /// Working memory of both halves. Slots have four groups of accesses, see verify.hpp.

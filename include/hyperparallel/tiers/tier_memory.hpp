@@ -23,6 +23,7 @@
 #include <utility>
 
 #include <hyperparallel/exec/arena.hpp>
+#include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -37,23 +38,14 @@ enum class tier_code : unsigned char {
 };
 
 constexpr const char* to_text(tier_code c) {
-  switch (c) {
-    case tier_code::capacity_is_negative:
-      return "the capacity is negative";
-    case tier_code::capacity_is_not_available:
-      return "the system does not give that much memory";
-    case tier_code::size_is_negative:
-      return "the size is negative";
-    case tier_code::name_is_taken:
-      return "the tensor has a block already";
-    case tier_code::name_is_unknown:
-      return "the tensor has no block";
-    case tier_code::capacity_exceeded:
-      return "the capacity is exceeded";
-    case tier_code::no_piece_is_large_enough:
-      return "enough is free, but in pieces that are too small";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"the capacity is negative",
+                                   "the system does not give that much memory",
+                                   "the size is negative",
+                                   "the tensor has a block already",
+                                   "the tensor has no block",
+                                   "the capacity is exceeded",
+                                   "enough is free, but in pieces that are too small"};
+  return enum_text<tier_code::no_piece_is_large_enough>(texts, c);
 }
 
 /// One line: the tier, the tensor, what was asked, what was free altogether and in one piece.

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <hyperparallel/support/enum_text.hpp>
+
 namespace hyperparallel { inline namespace v0_2 {
 
 enum class copy_code : unsigned char {
@@ -22,27 +24,16 @@ enum class copy_code : unsigned char {
 };
 
 constexpr const char* to_text(copy_code c) {
-  switch (c) {
-    case copy_code::bandwidth_is_not_positive:
-      return "the bandwidth is not positive";
-    case copy_code::latency_is_negative:
-      return "the latency is negative";
-    case copy_code::chunk_is_not_positive:
-      return "the chunk is not positive";
-    case copy_code::size_is_negative:
-      return "the size is negative";
-    case copy_code::address_is_null:
-      return "an address is null";
-    case copy_code::ranges_overlap:
-      return "source and target overlap";
-    case copy_code::takes_too_long:
-      return "it takes longer than 64 bits of picoseconds";
-    case copy_code::failed:
-      return "it failed";
-    case copy_code::cancelled:
-      return "it was cancelled";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"the bandwidth is not positive",
+                                   "the latency is negative",
+                                   "the chunk is not positive",
+                                   "the size is negative",
+                                   "an address is null",
+                                   "source and target overlap",
+                                   "it takes longer than 64 bits of picoseconds",
+                                   "it failed",
+                                   "it was cancelled"};
+  return enum_text<copy_code::cancelled>(texts, c);
 }
 
 /// `tensor` is empty where the engine itself is at fault.

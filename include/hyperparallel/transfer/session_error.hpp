@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include <hyperparallel/support/enum_text.hpp>
+
 namespace hyperparallel { inline namespace v0_2 {
 
 enum class session_code : unsigned char {
@@ -33,43 +35,24 @@ enum class session_code : unsigned char {
 };
 
 constexpr const char* to_text(session_code c) {
-  switch (c) {
-    case session_code::there_is_no_tier:
-      return "there is no tier";
-    case session_code::tier_cannot_be_reached:
-      return "the tier's bandwidth is not positive, or its latency is negative";
-    case session_code::name_is_taken:
-      return "another tensor has this name";
-    case session_code::tensor_is_unknown:
-      return "the session has no such tensor";
-    case session_code::tier_is_unknown:
-      return "the session has no such tier";
-    case session_code::tier_is_where_kernels_work:
-      return "tier 0 is where kernels work, not where tensors are put away";
-    case session_code::tier_has_no_valid_copy:
-      return "the tier has no valid copy";
-    case session_code::tensor_is_in_use:
-      return "the tensor is in use";
-    case session_code::tensor_is_not_resident:
-      return "the tensor is not resident";
-    case session_code::tensor_is_resident:
-      return "the tensor is resident already";
-    case session_code::tensor_is_nowhere:
-      return "the tensor has no value on any tier";
-    case session_code::no_valid_copy_elsewhere:
-      return "no other tier has a valid copy";
-    case session_code::size_is_negative:
-      return "the size is negative";
-    case session_code::size_differs:
-      return "the value has another size";
-    case session_code::use_is_for_reading:
-      return "the use is for reading only";
-    case session_code::unpacked_twice:
-      return "the saved tensor was unpacked before";
-    case session_code::copy_failed:
-      return "a copy failed";
-  }
-  return "unknown";
+  constexpr const char* texts[] = {"there is no tier",
+                                   "the tier's bandwidth is not positive, or its latency is negative",
+                                   "another tensor has this name",
+                                   "the session has no such tensor",
+                                   "the session has no such tier",
+                                   "tier 0 is where kernels work, not where tensors are put away",
+                                   "the tier has no valid copy",
+                                   "the tensor is in use",
+                                   "the tensor is not resident",
+                                   "the tensor is resident already",
+                                   "the tensor has no value on any tier",
+                                   "no other tier has a valid copy",
+                                   "the size is negative",
+                                   "the value has another size",
+                                   "the use is for reading only",
+                                   "the saved tensor was unpacked before",
+                                   "a copy failed"};
+  return enum_text<session_code::copy_failed>(texts, c);
 }
 
 /// One line: the operator, the tensor and its bytes, the tier, and why.
