@@ -20,8 +20,8 @@ set(hyperparallel_share_of_dtensor 35)
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
 # operators on all element types, and of dozens of gradients, are optimised in the preset native alone, and there
 # lightly, since their copies of the loop driver cost more than they run; and those of dozens of steps of training as types.
-set(hyperparallel_costly_tests search_strategy_search step_training_step report_trace world_offloaded_training
-    world_training_parity)
+set(hyperparallel_costly_tests search_strategy_search step_training_step step_parts_offload step_pipelined_step report_trace
+    world_offloaded_training world_step_budget world_training_parity)
 set(hyperparallel_unoptimised_tests
     properties_dtensor_traced_functions dtensor_traced_movement dtensor_traced_operation dtensor_untraced_functions
     properties_dtensor_traced_gradients properties_dtensor_traced_pending properties_dtensor_elementwise

@@ -16,6 +16,7 @@
 #include "plan/json.hpp"
 #include "plan/options.hpp"
 #include "plan/text.hpp"
+#include "subcommand.hpp"
 
 namespace {
 

@@ -16,6 +16,7 @@
 #include "plan/pictures.hpp"
 #include "plan/search_json.hpp"
 #include "plan/search_text.hpp"
+#include "subcommand.hpp"
 
 namespace {
 

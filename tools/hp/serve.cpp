@@ -11,6 +11,7 @@
 #include "../../examples/command_line.hpp"
 #include "serve/pictures.hpp"
 #include "serve/text.hpp"
+#include "subcommand.hpp"
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/table.hpp>
 
 #include "page_output.hpp"

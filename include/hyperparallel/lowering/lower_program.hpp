@@ -21,6 +21,7 @@
 #include <hyperparallel/lowering/task_waits.hpp>
 #include <hyperparallel/lowering/tenancy.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -242,19 +243,39 @@ class program_lowering {
   growing_array<int> read_, write_, evicted_;  // places of the present row
 };
 
+program_plan lower_program_in_library(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                                      const program_flow_options& options);
+constexpr program_plan lower_program_here(const sharded_program& p, const program_pulls& pulls,
+                                          const program_addresses& a, const program_flow_options& options) {
+  return detail::program_lowering<false>(p, pulls, a, options).run();
+}
+
 }  // namespace detail
 
 /// The plan of the phases that `options` names, or the status that says why there is none. Domain: addresses and pulls
 /// are those of `p`.
 constexpr program_plan lower_program(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
                                      const program_flow_options& options = {}) {
-  return detail::program_lowering<false>(p, pulls, a, options).run();
+  HYPERPARALLEL_TWIN(detail::lower_program_in_library(p, pulls, a, options));
+  return detail::lower_program_here(p, pulls, a, options);
 }
+
+namespace detail {
+
+program_plan lower_class_in_library(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                                    const program_flow_options& options);
+constexpr program_plan lower_class_here(const sharded_program& p, const program_pulls& pulls,
+                                        const program_addresses& a, const program_flow_options& options) {
+  return detail::program_lowering<true>(p, pulls, a, options).run();
+}
+
+}  // namespace detail
 
 /// The plan of the class of ranks, which `plan_of_all_ranks` expands.
 constexpr program_plan lower_class(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
                                    const program_flow_options& options = {}) {
-  return detail::program_lowering<true>(p, pulls, a, options).run();
+  HYPERPARALLEL_TWIN(detail::lower_class_in_library(p, pulls, a, options));
+  return detail::lower_class_here(p, pulls, a, options);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -22,6 +22,7 @@
 #include <hyperparallel/offload/offload_plan.hpp>
 #include <hyperparallel/redistribution/interconnect.hpp>
 #include <hyperparallel/strategy/narrow_gradients.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -114,10 +115,8 @@ constexpr growing_array<int> values_read_first(const sharded_program& p, unsigne
   return reads;
 }
 
-}  // namespace detail
-
-/// Adds the run of these phases, proved. False, with the status, where there is none. Domain: the status is ok.
-constexpr bool lower_run(lowered_program& l, unsigned phases) {
+bool lower_run_in_library(lowered_program& l, unsigned phases);
+constexpr bool lower_run_here(lowered_program& l, unsigned phases) {
   program_flow_options how;
   how.phases = phases;
   how.vector_queue = l.vector_queue;
@@ -144,8 +143,18 @@ constexpr bool lower_run(lowered_program& l, unsigned phases) {
   return true;
 }
 
-/// Moves and addresses of `p`, without a run so far. Where `l` has the addresses of `p` already, they are taken.
-constexpr lowered_program lower_memory(lowered_program&& l, const lowering_options& options) {
+}  // namespace detail
+
+/// Adds the run of these phases, proved. False, with the status, where there is none. Domain: the status is ok.
+constexpr bool lower_run(lowered_program& l, unsigned phases) {
+  HYPERPARALLEL_TWIN(detail::lower_run_in_library(l, phases));
+  return detail::lower_run_here(l, phases);
+}
+
+namespace detail {
+
+lowered_program lower_memory_in_library(lowered_program&& l, const lowering_options& options);
+constexpr lowered_program lower_memory_here(lowered_program&& l, const lowering_options& options) {
   const sharded_program& p = l.program;
   l.vector_queue = options.vector_queue;
   if (p.status.code != strategy_code::ok) detail::fail(l, lowering_code::program_is_refused, -1);
@@ -160,6 +169,14 @@ constexpr lowered_program lower_memory(lowered_program&& l, const lowering_optio
   l.pulls = pulls_of(p, moves);
   if (l.pulls.status.code != move_pulls_code::ok) detail::fail(l, lowering_code::move_is_refused, l.pulls.status.move);
   return static_cast<lowered_program&&>(l);
+}
+
+}  // namespace detail
+
+/// Moves and addresses of `p`, without a run so far. Where `l` has the addresses of `p` already, they are taken.
+constexpr lowered_program lower_memory(lowered_program&& l, const lowering_options& options) {
+  HYPERPARALLEL_TWIN(detail::lower_memory_in_library(static_cast<lowered_program&&>(l), options));
+  return detail::lower_memory_here(static_cast<lowered_program&&>(l), options);
 }
 
 /// The same program with these tensors among its monitors.

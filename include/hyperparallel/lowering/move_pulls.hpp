@@ -10,6 +10,7 @@
 // bring. O(kinds · (plan + transfers)).
 
 #include <hyperparallel/strategy/move_kinds.hpp>
+#include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -109,10 +110,8 @@ constexpr void list_senders(const mesh_shape& senders, const mesh_shape& receive
   pulls.sender_begin.push(pulls.sender.size);
 }
 
-}  // namespace detail
-
-/// Lists the pulls of all moves of `p`, which are `moves`, or says which one has none.
-constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& moves) {
+program_pulls pulls_of_in_library(const sharded_program& p, const program_moves& moves);
+constexpr program_pulls pulls_of_here(const sharded_program& p, const program_moves& moves) {
   program_pulls all;
   all.moves = moves;
   all.kind.reserve(all.moves.kind.size);
@@ -148,6 +147,14 @@ constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& 
   }
   all.status = {};
   return all;
+}
+
+}  // namespace detail
+
+/// Lists the pulls of all moves of `p`, which are `moves`, or says which one has none.
+constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& moves) {
+  HYPERPARALLEL_TWIN(detail::pulls_of_in_library(p, moves));
+  return detail::pulls_of_here(p, moves);
 }
 /// The same of the moves by fewest bytes.
 constexpr program_pulls pulls_of(const sharded_program& p) { return pulls_of(p, kinds_of_moves(p)); }

@@ -21,6 +21,7 @@
 // O(rows · (listed processes · processes + senders)).
 
 #include <hyperparallel/lowering/message_order.hpp>
+#include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -99,11 +100,14 @@ constexpr row_ranks ranks_of_row(const sharded_program& p, const program_plan& p
   return {plan.ranks_of(r.part), plan.ranks_of(source)};
 }
 
-/// `process_of` has the process of each rank; entries are those of all processes, or of `only`. Domain: `run` is one of `l`,
-/// processes are below `processes`.
-constexpr split_flow split_messages(const lowered_program& l, const lowered_run& run,
-                                    const growing_array<int>& process_of, int processes,
-                                    const message_window& window = {}, int only = -1) {
+namespace detail {
+
+split_flow split_messages_in_library(const lowered_program& l, const lowered_run& run,
+                                     const growing_array<int>& process_of, int processes, const message_window& window,
+                                     int only);
+constexpr split_flow split_messages_here(const lowered_program& l, const lowered_run& run,
+                                         const growing_array<int>& process_of, int processes,
+                                         const message_window& window, int only) {
   split_flow f;
   f.window = window.most_in_flight * run.plan.parts();
   f.process_of = process_of;
@@ -142,6 +146,17 @@ constexpr split_flow split_messages(const lowered_program& l, const lowered_run&
     }
   }
   return f;
+}
+
+}  // namespace detail
+
+/// `process_of` has the process of each rank; entries are those of all processes, or of `only`. Domain: `run` is one of `l`,
+/// processes are below `processes`.
+constexpr split_flow split_messages(const lowered_program& l, const lowered_run& run,
+                                    const growing_array<int>& process_of, int processes,
+                                    const message_window& window = {}, int only = -1) {
+  HYPERPARALLEL_TWIN(detail::split_messages_in_library(l, run, process_of, processes, window, only));
+  return detail::split_messages_here(l, run, process_of, processes, window, only);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -56,12 +56,12 @@ constexpr place_ranges ranges_of_places(const sharded_program& program, const pr
 template <bool OfClass>
 class task_waits {
  public:
-  constexpr task_waits(program_plan& plan, const class_words& words, int ranks, int parts, int places)
-      : plan_(plan),
+  constexpr task_waits(program_plan& of, const class_words& words, int ranks, int parts, int places)
+      : plan_(of),
         words_(words),
         ranks_(ranks),
-        queues_(queue_count(plan.machine)),
-        per_rank_(queues_per_rank(plan.machine)) {
+        queues_(queue_count(of.machine)),
+        per_rank_(queues_per_rank(of.machine)) {
     const int cells = places * (OfClass ? 1 : ranks);
     writer_.resize(cells, {0, 0});
     reader_.resize(cells, -1);

@@ -22,6 +22,7 @@
 // with the action at which its row stops; gradients accumulated out of order. O(steps · micro-batches + rounds · parts).
 
 #include <hyperparallel/lowering/schedule_check.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -253,13 +254,21 @@ class row_unroller : schedule_check {
   unrolled_rows out_;
 };
 
+unrolled_rows unroll_in_library(const sharded_program& p, const sharded_program* mirrored, const pipeline_schedule& s,
+                                const unroll_options& how);
+constexpr unrolled_rows unroll_here(const sharded_program& p, const sharded_program* mirrored,
+                                    const pipeline_schedule& s, const unroll_options& how) {
+  return detail::row_unroller(p, mirrored, s, how).run();
+}
+
 }  // namespace detail
 
 /// Unrolls a program of one micro-batch along the rows of `s`, whose ranks are the program's parts. Of stages that are held
 /// twice, `mirrored` is the program whose stages lie where the second copies do.
 constexpr unrolled_rows unroll(const sharded_program& p, const sharded_program* mirrored, const pipeline_schedule& s,
                                const unroll_options& how = {}) {
-  return detail::row_unroller(p, mirrored, s, how).run();
+  HYPERPARALLEL_TWIN(detail::unroll_in_library(p, mirrored, s, how));
+  return detail::unroll_here(p, mirrored, s, how);
 }
 constexpr unrolled_rows unroll(const sharded_program& p, const pipeline_schedule& s, const unroll_options& how = {}) {
   return unroll(p, nullptr, s, how);

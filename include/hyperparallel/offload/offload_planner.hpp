@@ -11,6 +11,7 @@
 #include <hyperparallel/offload/offload_greedy.hpp>
 #include <hyperparallel/offload/offload_order.hpp>
 #include <hyperparallel/offload/offload_timeline.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -181,10 +182,8 @@ constexpr void certify(offload_clock& clock, planned_offload& planned) {
   c.exposed = c.time - time_without_copies(clock.program, clock.chains, planned.plan.gap.item);
 }
 
-}  // namespace detail
-
-/// A plan for `p`, or why there is none.
-constexpr planned_offload plan_offload(const offload_program& p, const offload_options& options = {}) {
+planned_offload plan_offload_in_library(const offload_program& p, const offload_options& options);
+constexpr planned_offload plan_offload_here(const offload_program& p, const offload_options& options) {
   planned_offload r;
   r.status = check(p);
   if (r.status.code != offload_code::ok) return r;
@@ -223,6 +222,14 @@ constexpr planned_offload plan_offload(const offload_program& p, const offload_o
   }
   if (!r.certificate.feasible) r.alive = static_cast<growing_array<int>&&>(least.alive);
   return r;
+}
+
+}  // namespace detail
+
+/// A plan for `p`, or why there is none.
+constexpr planned_offload plan_offload(const offload_program& p, const offload_options& options = {}) {
+  HYPERPARALLEL_TWIN(detail::plan_offload_in_library(p, options));
+  return detail::plan_offload_here(p, options);
 }
 
 }}  // namespace hyperparallel::v0_2

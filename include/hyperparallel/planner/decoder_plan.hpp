@@ -27,6 +27,7 @@
 #include <hyperparallel/planner/selective_recomputation.hpp>
 #include <hyperparallel/search/strategy_candidates.hpp>
 #include <hyperparallel/step/training_step.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -223,9 +224,10 @@ constexpr int state_bytes(const plan_formats& formats, optimizer_kind kind) {
   return formats.master_bytes() + (kind == optimizer_kind::adamw ? 2 : 1) * bytes_of(formats.moment);
 }
 
-/// The graph of a step of training with the plan's micro-batches, its layers folded unless they are asked for one by one.
-/// Precondition: micro-batches divide the batch.
-constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool unrolled = false) {
+namespace detail {
+
+graph training_graph_of_in_library(const decoder& d, const decoder_plan& p, bool unrolled);
+constexpr graph training_graph_of_here(const decoder& d, const decoder_plan& p, bool unrolled) {
   step_settings settings;
   settings.build = {.activation = data_type::bf16, .parameter = p.formats.weight, .unrolled = unrolled};
   settings.micro_batches = p.micro_batches;
@@ -243,6 +245,15 @@ constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool 
   if (p.formats.sum != data_type::f32) detail::narrow_sums(g, p.formats.sum);
   if (p.formats.stores_bytes()) detail::narrow_weights(g);
   return g;
+}
+
+}  // namespace detail
+
+/// The graph of a step of training with the plan's micro-batches, its layers folded unless they are asked for one by one.
+/// Precondition: micro-batches divide the batch.
+constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool unrolled = false) {
+  HYPERPARALLEL_TWIN(detail::training_graph_of_in_library(d, p, unrolled));
+  return detail::training_graph_of_here(d, p, unrolled);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -20,6 +20,7 @@
 #include <hyperparallel/planner/stack_time.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>
 #include <hyperparallel/price/simulated_plan.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -254,13 +255,10 @@ constexpr void note_received(const sharded_program& p, const pipeline_form& form
               [&](int level) { e.received[level] += 2 * form.micro_batches * local_bytes(p, handed); });
 }
 
-}  // namespace detail
-
-/// The estimate of a plan. Where the program or the hardware is refused, `evaluation` says why and amounts are 0; where
-/// the plan is not countable or a step takes longer than `most_step_time`, its code is `overflow`.
-/// Precondition: `check_plan` says ok, and `check_stack`. O(what partition, evaluate_program and stack_memory_of take).
-constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan, plan_prices& prices,
-                                      const stack_rules& stack = known_stacks[0]) {
+plan_estimate estimate_plan_in_library(const decoder& d, const decoder_plan& plan, plan_prices& prices,
+                                       const stack_rules& stack);
+constexpr plan_estimate estimate_plan_here(const decoder& d, const decoder_plan& plan, plan_prices& prices,
+                                           const stack_rules& stack) {
   plan_estimate e;
   e.plan = plan;
   if (!plan_is_countable(d, plan)) {
@@ -268,8 +266,7 @@ constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan
     return e;
   }
   const sharded_program p = planned_program(d, plan);
-  e.evaluation = evaluate_program(p, plan.pp, prices);
-  if (!e.ok()) return e;
+  if (e.evaluation = evaluate_program(p, plan.pp, prices); !e.ok()) return e;
   const pipeline_form form(p.graph, plan.pp);
   const priced_program priced(p, prices);
   e.bound = busy_of(p, form, priced).bound();
@@ -287,6 +284,17 @@ constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan
   }
   if (stack.overlapped) e.overlap = overlap_of(p, form, priced, expert_routes_of(d, plan));
   return e;
+}
+
+}  // namespace detail
+
+/// The estimate of a plan. Where the program or the hardware is refused, `evaluation` says why and amounts are 0; where
+/// the plan is not countable or a step takes longer than `most_step_time`, its code is `overflow`.
+/// Precondition: `check_plan` says ok, and `check_stack`. O(what partition, evaluate_program and stack_memory_of take).
+constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan, plan_prices& prices,
+                                      const stack_rules& stack = known_stacks[0]) {
+  HYPERPARALLEL_TWIN(detail::estimate_plan_in_library(d, plan, prices, stack));
+  return detail::estimate_plan_here(d, plan, prices, stack);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -17,6 +17,7 @@
 
 #include <hyperparallel/planner/decoder_plan.hpp>
 #include <hyperparallel/price/step_times.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -192,10 +193,8 @@ struct layer_account {
   }
 };
 
-}  // namespace detail
-
-/// Domain: check_plan says ok, the device has a matrix rate.
-constexpr layer_work layer_work_of(const decoder& d, const decoder_plan& p, const device_value& device) {
+layer_work layer_work_of_in_library(const decoder& d, const decoder_plan& p, const device_value& device);
+constexpr layer_work layer_work_of_here(const decoder& d, const decoder_plan& p, const device_value& device) {
   // Of no attention, full, windowed and linear; of no feed-forward layer, one and experts.
   extent_t layers[4][3] = {};
   for (extent_t layer = 0; layer < d.layers; ++layer)
@@ -219,6 +218,14 @@ constexpr layer_work layer_work_of(const decoder& d, const decoder_plan& p, cons
       all.add(one.sum, static_cast<double>(layers[attention][fed]));
     }
   return all;
+}
+
+}  // namespace detail
+
+/// Domain: check_plan says ok, the device has a matrix rate.
+constexpr layer_work layer_work_of(const decoder& d, const decoder_plan& p, const device_value& device) {
+  HYPERPARALLEL_TWIN(detail::layer_work_of_in_library(d, p, device));
+  return detail::layer_work_of_here(d, p, device);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -22,6 +22,7 @@
 
 #include <hyperparallel/planner/estimate.hpp>
 #include <hyperparallel/planner/layer_work.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -154,10 +155,8 @@ constexpr extent_t whole_part_of(double n) {
 /// What rounding of shares may take off.
 inline constexpr double bound_slack = 0.999;
 
-}  // namespace detail
-
-/// Domain: check_plan says ok.
-constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
+extent_t memory_bound_in_library(const decoder& d, const decoder_plan& p);
+constexpr extent_t memory_bound_here(const decoder& d, const decoder_plan& p) {
   const detail::stage_parameters stage(d, p);
   const double tokens = detail::tokens_of(p), hidden = static_cast<double>(d.hidden);
   const auto cut = [&](extent_t width) { return static_cast<double>(width) / p.tp; };
@@ -199,9 +198,19 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
   return larger(extent_t{0}, detail::whole_part_of(sum * detail::bound_slack) - 4096);
 }
 
-/// Of a stack that hides moves (`overlapped`) nothing is known of the chain. Domain: check_plan says ok, the device has a matrix rate.
-constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const plan_prices& prices,
-                              bool overlapped = false) {
+}  // namespace detail
+
+/// Domain: check_plan says ok.
+constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
+  HYPERPARALLEL_TWIN(detail::memory_bound_in_library(d, p));
+  return detail::memory_bound_here(d, p);
+}
+
+namespace detail {
+
+extent_t time_bound_in_library(const decoder& d, const decoder_plan& p, const plan_prices& prices, bool overlapped);
+constexpr extent_t time_bound_here(const decoder& d, const decoder_plan& p, const plan_prices& prices,
+                                   bool overlapped) {
   using detail::larger_of;
   const detail::roofline at(prices.device(), p.formats);
   const detail::stage_parameters stage(d, p);
@@ -224,6 +233,15 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
   // All wait for the stage that has the head, if not for the one that has the embedding (stage_balance.hpp).
   const double waited = p.pp > 2 ? (p.micro_batches - 1) * (p.pp - 2) * head : 0.0;
   return detail::whole_part_of((least * rounds + waited) * 1e12 * detail::bound_slack);
+}
+
+}  // namespace detail
+
+/// Of a stack that hides moves (`overlapped`) nothing is known of the chain. Domain: check_plan says ok, the device has a matrix rate.
+constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const plan_prices& prices,
+                              bool overlapped = false) {
+  HYPERPARALLEL_TWIN(detail::time_bound_in_library(d, p, prices, overlapped));
+  return detail::time_bound_here(d, p, prices, overlapped);
 }
 
 /// What `simulate_plan` says of a plan takes no less: a pipeline is replayed with the layers that its stages have, not with those

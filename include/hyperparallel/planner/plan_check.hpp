@@ -9,6 +9,7 @@
 // divide, the partitioner refuses.
 
 #include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -130,8 +131,10 @@ constexpr extent_t repeated_layers(const decoder& d) {
   return n;
 }
 
-/// Whether the plan can be on so many devices, by sizes alone. O(layers).
-constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p, extent_t devices) {
+namespace detail {
+
+decoder_plan_status check_plan_in_library(const decoder& d, const decoder_plan& p, extent_t devices);
+constexpr decoder_plan_status check_plan_here(const decoder& d, const decoder_plan& p, extent_t devices) {
   detail::plan_demands demand;
   for (const plan_degree& degree : plan_degrees) demand.within(degree.name, p.*degree.of, 1, largest_plan_number);
   demand.within("micro_batches", p.micro_batches, 1, largest_plan_number);
@@ -173,6 +176,14 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   demand.divides(cut_twice ? (p.cp > 1 ? "cp x tp" : "tp") : "cp", "tokens of a sequence", p.sequence,
                  extent_t{p.cp} * (cut_twice ? p.tp : 1));
   return demand.found;
+}
+
+}  // namespace detail
+
+/// Whether the plan can be on so many devices, by sizes alone. O(layers).
+constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p, extent_t devices) {
+  HYPERPARALLEL_TWIN(detail::check_plan_in_library(d, p, devices));
+  return detail::check_plan_here(d, p, devices);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -30,6 +30,7 @@
 #include <hyperparallel/price/plan_evaluation.hpp>
 #include <hyperparallel/price/row_memory.hpp>
 #include <hyperparallel/price/stage_replay.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -285,11 +286,15 @@ class stage_simulator {
   simulated_pipeline out{};
 };
 
+simulated_pipeline simulate_pipeline_in_library(const decoder& d, const decoder_plan& plan, const plan_prices& prices,
+                                                extent_t memory);
+
 }  // namespace detail
 
 /// Within `memory` bytes of a device. Precondition: `check_plan` says ok, the plan is countable and has several stages.
 constexpr simulated_pipeline simulate_pipeline(const decoder& d, const decoder_plan& plan, const plan_prices& prices,
                                                extent_t memory) {
+  HYPERPARALLEL_TWIN(detail::simulate_pipeline_in_library(d, plan, prices, memory));
   return detail::stage_simulator(d, plan, prices, memory).run();
 }
 

@@ -15,6 +15,7 @@
 #include <hyperparallel/planner/caching_allocator.hpp>
 #include <hyperparallel/planner/stack_walk.hpp>
 #include <hyperparallel/price/stage_replay.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -73,13 +74,23 @@ class stack_device {
   stack_moment moment = stack_moment::begin;
 };
 
-constexpr stack_memory stack_memory_of(const stack_sizes& sizes) {
+namespace detail {
+
+stack_memory stack_memory_of_in_library(const stack_sizes& sizes);
+constexpr stack_memory stack_memory_of_here(const stack_sizes& sizes) {
   stack_device device;
   stack_walk<stack_device> walk(sizes, device);
   walk.step();
   device.forget_peak();
   walk.step();
   return device.memory();
+}
+
+}  // namespace detail
+
+constexpr stack_memory stack_memory_of(const stack_sizes& sizes) {
+  HYPERPARALLEL_TWIN(detail::stack_memory_of_in_library(sizes));
+  return detail::stack_memory_of_here(sizes);
 }
 
 namespace detail {

@@ -22,6 +22,7 @@
 #include <hyperparallel/price/pipeline_form.hpp>
 #include <hyperparallel/price/plan_prices.hpp>
 #include <hyperparallel/strategy/gradient_buckets.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -104,11 +105,10 @@ constexpr extent_t time_of_repeated(const sharded_program& p, const program_move
   return larger(all.picoseconds - once.picoseconds, extent_t{0});
 }
 
-}  // namespace detail
-
-/// Of a program without rotated blocks along tp. Domain: it is priced.
-constexpr stack_overlap overlap_of(const sharded_program& p, const pipeline_form& form, const priced_program& priced,
-                                   const expert_routes& routes = {}) {
+stack_overlap overlap_of_in_library(const sharded_program& p, const pipeline_form& form, const priced_program& priced,
+                                    const expert_routes& routes);
+constexpr stack_overlap overlap_of_here(const sharded_program& p, const pipeline_form& form,
+                                        const priced_program& priced, const expert_routes& routes) {
   stack_overlap o;
   const int tp = axis_index(p.mesh, "tp"), experts = routes.each > 0 ? find_dim(p.graph, "experts") : -1;
   for (int i = 0; i < p.step.size; ++i) {
@@ -134,6 +134,15 @@ constexpr stack_overlap overlap_of(const sharded_program& p, const pipeline_form
       o.tensor += time;
   }
   return o;
+}
+
+}  // namespace detail
+
+/// Of a program without rotated blocks along tp. Domain: it is priced.
+constexpr stack_overlap overlap_of(const sharded_program& p, const pipeline_form& form, const priced_program& priced,
+                                   const expert_routes& routes = {}) {
+  HYPERPARALLEL_TWIN(detail::overlap_of_in_library(p, form, priced, routes));
+  return detail::overlap_of_here(p, form, priced, routes);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -17,6 +17,7 @@
 
 #include <hyperparallel/planner/stack_kernels.hpp>
 #include <hyperparallel/planner/stack_time_parts.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -217,8 +218,18 @@ class stack_stopwatch {
            root_shard = 0, parameters = 0, forward_end = 0, backward_end = 0;
 };
 
-constexpr stack_time stack_time_of(const stack_sizes& sizes, const operator_rates& rates) {
+namespace detail {
+
+stack_time stack_time_of_in_library(const stack_sizes& sizes, const operator_rates& rates);
+constexpr stack_time stack_time_of_here(const stack_sizes& sizes, const operator_rates& rates) {
   return stack_stopwatch(sizes, rates).step();
+}
+
+}  // namespace detail
+
+constexpr stack_time stack_time_of(const stack_sizes& sizes, const operator_rates& rates) {
+  HYPERPARALLEL_TWIN(detail::stack_time_of_in_library(sizes, rates));
+  return detail::stack_time_of_here(sizes, rates);
 }
 
 namespace detail {

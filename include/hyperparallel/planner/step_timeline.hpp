@@ -16,6 +16,7 @@
 // account's peak. Units: picoseconds, bytes. O(what the estimate and the account take).
 
 #include <hyperparallel/price/plan_evaluation.hpp>
+#include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -198,15 +199,23 @@ constexpr void note_memory(const sharded_program& p, const priced_program& price
   if (t.others_end < t.others_start) t.others_end = t.total;
 }
 
+step_timeline timeline_of_in_library(const sharded_program& p, const pipeline_form& form, const priced_program& priced,
+                                     const interconnect& links);
+constexpr step_timeline timeline_of_here(const sharded_program& p, const pipeline_form& form,
+                                         const priced_program& priced, const interconnect& links) {
+  step_timeline t;
+  t.total = estimate_step(p, priced, form, links, detail::timeline_watch{t}).total.picoseconds;
+  if (form.degree == 1) detail::note_memory(p, priced, t);
+  return t;
+}
+
 }  // namespace detail
 
 /// Precondition: the program and its hardware are not refused, and `prices` are of it.
 constexpr step_timeline timeline_of(const sharded_program& p, const pipeline_form& form, const priced_program& priced,
                                     const interconnect& links) {
-  step_timeline t;
-  t.total = estimate_step(p, priced, form, links, detail::timeline_watch{t}).total.picoseconds;
-  if (form.degree == 1) detail::note_memory(p, priced, t);
-  return t;
+  HYPERPARALLEL_TWIN(detail::timeline_of_in_library(p, form, priced, links));
+  return detail::timeline_of_here(p, form, priced, links);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -15,6 +15,7 @@
 #include <hyperparallel/lowering/run_times.hpp>
 #include <hyperparallel/offload/offload_link.hpp>
 #include <hyperparallel/price/program_prices.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -182,9 +183,12 @@ constexpr plan_timeline play(const program_plan& plan, const growing_array<exten
   return times;
 }
 
-/// The clock of one run. Domain: its moves were chosen on the links of the hardware.
-constexpr run_times simulate(const lowered_program& l, const lowered_run& r, const device_value& d,
-                             extent_t synchronisation = 0) {
+namespace detail {
+
+run_times simulate_in_library(const lowered_program& l, const lowered_run& r, const device_value& d,
+                              extent_t synchronisation);
+constexpr run_times simulate_here(const lowered_program& l, const lowered_run& r, const device_value& d,
+                                  extent_t synchronisation) {
   run_times out;
   const row_prices prices = prices_of_rows(l, r, d);
   out.code = prices.code;
@@ -208,6 +212,15 @@ constexpr run_times simulate(const lowered_program& l, const lowered_run& r, con
     out.bound.links = larger(out.bound.links, out.busy[static_cast<int>(kind)]);
   out.bound.path = detail::longest_path(l.program, r.phases, of_step);
   return out;
+}
+
+}  // namespace detail
+
+/// The clock of one run. Domain: its moves were chosen on the links of the hardware.
+constexpr run_times simulate(const lowered_program& l, const lowered_run& r, const device_value& d,
+                             extent_t synchronisation = 0) {
+  HYPERPARALLEL_TWIN(detail::simulate_in_library(l, r, d, synchronisation));
+  return detail::simulate_here(l, r, d, synchronisation);
 }
 
 /// The clock of a step of training: of its runs one after the other. The run of one micro-batch counts as often as there are

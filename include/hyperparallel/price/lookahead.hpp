@@ -14,6 +14,7 @@
 // the estimate (step_estimate.hpp). O(lookaheads tried · (plan_addresses + lower_class)), and a proof of two plans.
 
 #include <hyperparallel/price/clock.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -45,10 +46,9 @@ constexpr extent_t makespan_on(const lowered_program& l, const program_addresses
   return simulate(l, runs, d).makespan;
 }
 
-}  // namespace detail
-
-/// Domain: the moves of `how.topology` can be priced on the device; `how.lookahead` is not read.
-constexpr clocked_plan lower_fastest(sharded_program p, lowering_options how, const device_value& d, extent_t memory) {
+clocked_plan lower_fastest_in_library(sharded_program p, lowering_options how, const device_value& d, extent_t memory);
+constexpr clocked_plan lower_fastest_here(sharded_program p, lowering_options how, const device_value& d,
+                                          extent_t memory) {
   how.lookahead = 0;
   clocked_plan c;
   c.lowered = clocked(lower_training(static_cast<sharded_program&&>(p), how), d);
@@ -84,6 +84,14 @@ constexpr clocked_plan lower_fastest(sharded_program p, lowering_options how, co
   if (c.lookahead == 0) return c;
   take(static_cast<program_addresses&&>(chosen));
   return c;
+}
+
+}  // namespace detail
+
+/// Domain: the moves of `how.topology` can be priced on the device; `how.lookahead` is not read.
+constexpr clocked_plan lower_fastest(sharded_program p, lowering_options how, const device_value& d, extent_t memory) {
+  HYPERPARALLEL_TWIN(detail::lower_fastest_in_library(static_cast<sharded_program&&>(p), how, d, memory));
+  return detail::lower_fastest_here(static_cast<sharded_program&&>(p), how, d, memory);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -16,6 +16,7 @@
 #include <hyperparallel/price/step_estimate.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
 #include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -134,8 +135,10 @@ constexpr extent_t stage_memory(const sharded_program& p, const pipeline_form& f
   return memory;
 }
 
-/// The evaluation of a program that is there already. O(steps · repetitions played).
-constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipeline, plan_prices& prices) {
+namespace detail {
+
+plan_evaluation evaluate_program_in_library(const sharded_program& p, int pipeline, plan_prices& prices);
+constexpr plan_evaluation evaluate_program_here(const sharded_program& p, int pipeline, plan_prices& prices) {
   plan_evaluation e;
   e.status = p.status;
   const pipeline_form form(p.graph, pipeline);
@@ -160,6 +163,14 @@ constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipelin
   e.memory = stage_memory(p, form, e.account);
   if (e.code != cost_code::ok) e.time = e.memory = not_counted;
   return e;
+}
+
+}  // namespace detail
+
+/// The evaluation of a program that is there already. O(steps · repetitions played).
+constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipeline, plan_prices& prices) {
+  HYPERPARALLEL_TWIN(detail::evaluate_program_in_library(p, pipeline, prices));
+  return detail::evaluate_program_here(p, pipeline, prices);
 }
 
 /// Partitions and evaluates. The strategy's mesh is that of one stage.

@@ -13,6 +13,7 @@
 // least each of its bounds. Units: picoseconds, bytes. O(lower_fastest).
 
 #include <hyperparallel/price/lookahead.hpp>
+#include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/support/enum_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -56,9 +57,12 @@ struct simulated_plan {
   friend constexpr bool operator==(const simulated_plan&, const simulated_plan&) = default;
 };
 
-/// Of a program whose layers are unrolled, within `memory` bytes of a device.
-constexpr simulated_plan simulate_unrolled(sharded_program p, const interconnect& links, const device_value& d,
-                                           extent_t memory) {
+namespace detail {
+
+simulated_plan simulate_unrolled_in_library(sharded_program p, const interconnect& links, const device_value& d,
+                                            extent_t memory);
+constexpr simulated_plan simulate_unrolled_here(sharded_program p, const interconnect& links, const device_value& d,
+                                                extent_t memory) {
   simulated_plan s;
   s.code = simulated_plan_code::has_too_many_devices;
   if (position_count(p.mesh.shape) > most_simulated_devices) return s;
@@ -72,6 +76,15 @@ constexpr simulated_plan simulate_unrolled(sharded_program p, const interconnect
   s.bytes = c.bytes();
   s.least_bytes = c.least_bytes;
   return s;
+}
+
+}  // namespace detail
+
+/// Of a program whose layers are unrolled, within `memory` bytes of a device.
+constexpr simulated_plan simulate_unrolled(sharded_program p, const interconnect& links, const device_value& d,
+                                           extent_t memory) {
+  HYPERPARALLEL_TWIN(detail::simulate_unrolled_in_library(static_cast<sharded_program&&>(p), links, d, memory));
+  return detail::simulate_unrolled_here(static_cast<sharded_program&&>(p), links, d, memory);
 }
 
 }}  // namespace hyperparallel::v0_2

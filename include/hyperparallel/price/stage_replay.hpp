@@ -19,6 +19,7 @@
 #include <hyperparallel/pipeline/many_micro_batches.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/price/stage_passes.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -58,13 +59,10 @@ constexpr growing_array<stage_passes> passes_of_ranks(const growing_array<stage_
   return ranks;
 }
 
-}  // namespace detail
-
-/// Stages in order, each with the passes of one micro-batch, on n.ranks ranks. `times` has the queues of the busiest rank; exposed is
-/// what is neither computed there nor bubble; of the bounds the work alone is known. Not ok, with `overflow`, where the schedule is too
-/// large or does not exist. Precondition: there are n.stages() stages, each held once.
-constexpr stage_replay replay_stages(const growing_array<stage_passes>& stages, const pipeline_shape& n,
-                                     extent_t hand_over, int schedule = schedule_place<one_forward_one_backward>) {
+stage_replay replay_stages_in_library(const growing_array<stage_passes>& stages, const pipeline_shape& n,
+                                      extent_t hand_over, int schedule);
+constexpr stage_replay replay_stages_here(const growing_array<stage_passes>& stages, const pipeline_shape& n,
+                                          extent_t hand_over, int schedule) {
   stage_replay r;
   r.times.code = cost_code::overflow;
   if (!schedule_table.item[schedule].check(n).ok()) return r;
@@ -102,6 +100,17 @@ constexpr stage_replay replay_stages(const growing_array<stage_passes>& stages, 
   r.times.exposed = r.busy - n.micro_batches * computed + r.handed + r.update - updating.update.computed;
   r.times.bound.work = work;
   return r;
+}
+
+}  // namespace detail
+
+/// Stages in order, each with the passes of one micro-batch, on n.ranks ranks. `times` has the queues of the busiest rank; exposed is
+/// what is neither computed there nor bubble; of the bounds the work alone is known. Not ok, with `overflow`, where the schedule is too
+/// large or does not exist. Precondition: there are n.stages() stages, each held once.
+constexpr stage_replay replay_stages(const growing_array<stage_passes>& stages, const pipeline_shape& n,
+                                     extent_t hand_over, int schedule = schedule_place<one_forward_one_backward>) {
+  HYPERPARALLEL_TWIN(detail::replay_stages_in_library(stages, n, hand_over, schedule));
+  return detail::replay_stages_here(stages, n, hand_over, schedule);
 }
 
 }}  // namespace hyperparallel::v0_2

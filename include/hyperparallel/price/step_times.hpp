@@ -7,6 +7,7 @@
 
 #include <hyperparallel/price/reached_share.hpp>
 #include <hyperparallel/strategy/operator_work.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -100,10 +101,8 @@ constexpr time_cost cast_time(const device_value& d, const sharded_program& p, c
   return vector_time(d, bytes / 16 * (8 + bits), 1);
 }
 
-}  // namespace detail
-
-/// Of compute step `c`.
-constexpr priced_step price_of_compute(const device_value& d, const sharded_program& p, int c) {
+priced_step price_of_compute_in_library(const device_value& d, const sharded_program& p, int c);
+constexpr priced_step price_of_compute_here(const device_value& d, const sharded_program& p, int c) {
   const program_compute& step = p.compute.item[c];
   const operator_work w = work_of(p, step);
   const graph_operator& o = p.graph.op.item[step.op];
@@ -124,6 +123,14 @@ constexpr priced_step price_of_compute(const device_value& d, const sharded_prog
   if (format == number_format::float8 || format == number_format::float4)
     time = then(time, detail::cast_time(d, p, step, format == number_format::float8 ? 8 : 4));
   return {time, w.unit};
+}
+
+}  // namespace detail
+
+/// Of compute step `c`.
+constexpr priced_step price_of_compute(const device_value& d, const sharded_program& p, int c) {
+  HYPERPARALLEL_TWIN(detail::price_of_compute_in_library(d, p, c));
+  return detail::price_of_compute_here(d, p, c);
 }
 
 /// The first of the program's compute steps whose work has no rate. O(compute steps).

@@ -11,6 +11,7 @@
 // Law: most_received(p) == certify(p).received_maximum for every plan by fewest bytes. Units: elements.
 
 #include <hyperparallel/redistribution/certificate.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -108,12 +109,8 @@ constexpr box first_cell(const layout_value& source, const layout_value& target,
   return cell;
 }
 
-}  // namespace detail
-
-/// What the rank that receives most receives in all steps. Domain: p.code is ok and `p` is a plan by fewest bytes on
-/// one mesh. O(cuts²) where cut points refine, O(2^axes · transfers of a receiver) where one padded dim alone does not,
-/// else O(positions · transfers of a receiver).
-constexpr extent_t most_received(const move_plan& p) {
+extent_t most_received_in_library(const move_plan& p);
+constexpr extent_t most_received_here(const move_plan& p) {
   if (p.step_count == 0) return 0;
   const move_step &first = p.step[0], &last = p.step[p.step_count - 1];
   const layout_value &source = first.source, &target = last.target;
@@ -136,6 +133,16 @@ constexpr extent_t most_received(const move_plan& p) {
       s_elements / f.sliced_by_target_only / volume(cell) * volume(detail::part_of(cell, 0, shares));
   const extent_t own = f.moved_into_both ? 0 : reduced / f.sliced_by_both;
   return (terms - 1) * reduced + t_elements - own;
+}
+
+}  // namespace detail
+
+/// What the rank that receives most receives in all steps. Domain: p.code is ok and `p` is a plan by fewest bytes on
+/// one mesh. O(cuts²) where cut points refine, O(2^axes · transfers of a receiver) where one padded dim alone does not,
+/// else O(positions · transfers of a receiver).
+constexpr extent_t most_received(const move_plan& p) {
+  HYPERPARALLEL_TWIN(detail::most_received_in_library(p));
+  return detail::most_received_here(p);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -8,12 +8,16 @@
 
 #include <hyperparallel/redistribution/busiest_receiver.hpp>
 #include <hyperparallel/redistribution/candidates.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Domain: `plan_move` accepts the pair and the candidate can be built.
-constexpr move_parts parts_of_candidate(const layout_value& source, const layout_value& target, const shape& s,
-                                        move_candidate candidate, const interconnect& links) {
+namespace detail {
+
+move_parts parts_of_candidate_in_library(const layout_value& source, const layout_value& target, const shape& s,
+                                         move_candidate candidate, const interconnect& links);
+constexpr move_parts parts_of_candidate_here(const layout_value& source, const layout_value& target, const shape& s,
+                                             move_candidate candidate, const interconnect& links) {
   if (candidate != move_candidate::exchange) {
     const extended_pair longer = extend(source, target, s);
     if (!longer.exists) return build_candidate(candidates_of(source, target, s, links), candidate).parts;
@@ -26,6 +30,15 @@ constexpr move_parts parts_of_candidate(const layout_value& source, const layout
   parts.count = 1;
   parts.part[0] = plan_move(source, target, s);
   return parts;
+}
+
+}  // namespace detail
+
+/// Domain: `plan_move` accepts the pair and the candidate can be built.
+constexpr move_parts parts_of_candidate(const layout_value& source, const layout_value& target, const shape& s,
+                                        move_candidate candidate, const interconnect& links) {
+  HYPERPARALLEL_TWIN(detail::parts_of_candidate_in_library(source, target, s, candidate, links));
+  return detail::parts_of_candidate_here(source, target, s, candidate, links);
 }
 
 /// Domain: one mesh.

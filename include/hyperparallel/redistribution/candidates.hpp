@@ -7,6 +7,7 @@
 
 #include <hyperparallel/redistribution/move_candidate.hpp>
 #include <hyperparallel/redistribution/stepwise_move.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -22,14 +23,26 @@ struct candidate_source {
   interconnect net{};
 };
 
-constexpr candidate_source candidates_of(const layout_value& source, const layout_value& target, const shape& s,
-                                         const interconnect& net) {
+namespace detail {
+
+candidate_source candidates_of_in_library(const layout_value& source, const layout_value& target, const shape& s,
+                                          const interconnect& net);
+constexpr candidate_source candidates_of_here(const layout_value& source, const layout_value& target, const shape& s,
+                                              const interconnect& net) {
   candidate_source c;
   c.exchange = plan_move(source, target, s);
   c.net = net;
   if (c.exchange.code == move_code::ok && c.exchange.step_count > 0)
     c.refined = refine_move(source, target, s, c.exchange.kind, net);
   return c;
+}
+
+}  // namespace detail
+
+constexpr candidate_source candidates_of(const layout_value& source, const layout_value& target, const shape& s,
+                                         const interconnect& net) {
+  HYPERPARALLEL_TWIN(detail::candidates_of_in_library(source, target, s, net));
+  return detail::candidates_of_here(source, target, s, net);
 }
 
 namespace detail {
@@ -170,8 +183,10 @@ constexpr bool folds_by_position(const move_parts& m) {
   return true;
 }
 
-/// Builds one candidate. Its kind is that of the exchange, whatever its steps. O(axes² · dims² + a plan per step).
-constexpr candidate_result build_candidate(const candidate_source& c, move_candidate candidate) {
+namespace detail {
+
+candidate_result build_candidate_in_library(const candidate_source& c, move_candidate candidate);
+constexpr candidate_result build_candidate_here(const candidate_source& c, move_candidate candidate) {
   candidate_result result;
   result.code = detail::refusal_of(c, candidate);
   if (result.code != candidate_code::ok) return result;
@@ -189,6 +204,14 @@ constexpr candidate_result build_candidate(const candidate_source& c, move_candi
   stepwise_move steps = begin_move(c.refined);
   detail::step_by_step(steps, c.refined, candidate);
   return detail::one_part(steps);
+}
+
+}  // namespace detail
+
+/// Builds one candidate. Its kind is that of the exchange, whatever its steps. O(axes² · dims² + a plan per step).
+constexpr candidate_result build_candidate(const candidate_source& c, move_candidate candidate) {
+  HYPERPARALLEL_TWIN(detail::build_candidate_in_library(c, candidate));
+  return detail::build_candidate_here(c, candidate);
 }
 
 }}  // namespace hyperparallel::v0_2

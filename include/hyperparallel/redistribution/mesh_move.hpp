@@ -12,6 +12,7 @@
 #include <hyperparallel/redistribution/choose_move.hpp>
 #include <hyperparallel/redistribution/mesh_levels.hpp>
 #include <hyperparallel/redistribution/move_load.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -34,11 +35,10 @@ constexpr move_load relayed_load(const move_plan& p, const interconnect& net) {
   return load;
 }
 
-}  // namespace detail
-
-/// Domain: `plan_move` accepts the pair, the tensor is not empty, and the links are a full mesh that `status_of` accepts.
-constexpr move_load fastest_on_mesh(const layout_value& source, const layout_value& target, const shape& s,
-                                    const interconnect& net, extent_t element_bytes) {
+move_load fastest_on_mesh_in_library(const layout_value& source, const layout_value& target, const shape& s,
+                                     const interconnect& net, extent_t element_bytes);
+constexpr move_load fastest_on_mesh_here(const layout_value& source, const layout_value& target, const shape& s,
+                                         const interconnect& net, extent_t element_bytes) {
   const extended_pair longer = extend(source, target, s);
   const candidate_source candidates = longer.exists ? candidates_of(longer.source, longer.target, longer.shape, net)
                                                     : candidates_of(source, target, s, net);
@@ -63,6 +63,15 @@ constexpr move_load fastest_on_mesh(const layout_value& source, const layout_val
   }
   if (!found) best = detail::relayed_load(candidates.exchange, net);
   return best;
+}
+
+}  // namespace detail
+
+/// Domain: `plan_move` accepts the pair, the tensor is not empty, and the links are a full mesh that `status_of` accepts.
+constexpr move_load fastest_on_mesh(const layout_value& source, const layout_value& target, const shape& s,
+                                    const interconnect& net, extent_t element_bytes) {
+  HYPERPARALLEL_TWIN(detail::fastest_on_mesh_in_library(source, target, s, net, element_bytes));
+  return detail::fastest_on_mesh_here(source, target, s, net, element_bytes);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -14,6 +14,7 @@
 #include <hyperparallel/redistribution/padded_move.hpp>
 #include <hyperparallel/redistribution/plan.hpp>
 #include <hyperparallel/redistribution/sender_balance.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -143,12 +144,8 @@ constexpr void plan_reduction(const layout_value& source, const layout_value& ta
   p.kind = kind_of_reduction(held, wanted, bare.kind, p);
 }
 
-}  // namespace detail
-
-/// Plans `source` → `target` for a tensor of shape `s` by fewest bytes. Fails naming the side, or the axis.
-/// O(cuts²) where the cut points refine, else O(positions · cuts) and, up to `max_counted_positions`, what it takes to
-/// balance senders; beyond them `balance_senders` does so with scratch of the caller.
-constexpr move_plan plan_move(const layout_value& source, const layout_value& target, const shape& s) {
+move_plan plan_move_in_library(const layout_value& source, const layout_value& target, const shape& s);
+constexpr move_plan plan_move_here(const layout_value& source, const layout_value& target, const shape& s) {
   move_plan p;
   p.shape = s;
   if (!(source.mesh == target.mesh)) {
@@ -189,6 +186,16 @@ constexpr move_plan plan_move(const layout_value& source, const layout_value& ta
   p.step_count = 1;
   if (!bare.balanced) balance_senders(p.step[0], s);
   return p;
+}
+
+}  // namespace detail
+
+/// Plans `source` → `target` for a tensor of shape `s` by fewest bytes. Fails naming the side, or the axis.
+/// O(cuts²) where the cut points refine, else O(positions · cuts) and, up to `max_counted_positions`, what it takes to
+/// balance senders; beyond them `balance_senders` does so with scratch of the caller.
+constexpr move_plan plan_move(const layout_value& source, const layout_value& target, const shape& s) {
+  HYPERPARALLEL_TWIN(detail::plan_move_in_library(source, target, s));
+  return detail::plan_move_here(source, target, s);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -19,6 +19,7 @@
 
 #include <hyperparallel/redistribution/crossing.hpp>
 #include <hyperparallel/redistribution/replicas.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -121,10 +122,8 @@ constexpr unsigned filled_at_zero(const move_step& s) { return s.filled & ~cut_a
 /// Whether the receiver is the sender of `t` itself.
 constexpr bool is_own(const step_receiver& r, const transfer& t) { return t.sender == r.position; }
 
-}  // namespace detail
-
-/// Prepares the transfers that end at `position` of the target's mesh. Domain: both layouts accept `s`. O(dims + cuts).
-constexpr step_receiver receiver_of(const move_step& step, const shape& s, int position) {
+step_receiver receiver_of_in_library(const move_step& step, const shape& s, int position);
+constexpr step_receiver receiver_of_here(const move_step& step, const shape& s, int position) {
   if (step.target_ranks.count > 0) return detail::crossing_receiver(step, s, position);
   step_receiver r;
   r.position = position;
@@ -148,8 +147,18 @@ constexpr step_receiver receiver_of(const move_step& step, const shape& s, int p
   return r;
 }
 
-/// The k-th transfer, 0 ≤ k < r.transfers: box by box, in each part by part, in each term by term. O(dims + cuts).
-constexpr transfer transfer_at(const move_step& step, const step_receiver& r, extent_t k) {
+}  // namespace detail
+
+/// Prepares the transfers that end at `position` of the target's mesh. Domain: both layouts accept `s`. O(dims + cuts).
+constexpr step_receiver receiver_of(const move_step& step, const shape& s, int position) {
+  HYPERPARALLEL_TWIN(detail::receiver_of_in_library(step, s, position));
+  return detail::receiver_of_here(step, s, position);
+}
+
+namespace detail {
+
+transfer transfer_at_in_library(const move_step& step, const step_receiver& r, extent_t k);
+constexpr transfer transfer_at_here(const move_step& step, const step_receiver& r, extent_t k) {
   if (step.target_ranks.count > 0) return detail::crossing_transfer(step, r, k);
   const mesh_shape& m = step.source.mesh;
   const int term = static_cast<int>(k % r.terms), part = static_cast<int>(k / r.terms % r.parts);
@@ -183,6 +192,14 @@ constexpr transfer transfer_at(const move_step& step, const step_receiver& r, ex
   if (collecting && !(from == r.at)) detail::turn_links(step.replicas, from);
   t.sender = position_of(m, from);
   return t;
+}
+
+}  // namespace detail
+
+/// The k-th transfer, 0 ≤ k < r.transfers: box by box, in each part by part, in each term by term. O(dims + cuts).
+constexpr transfer transfer_at(const move_step& step, const step_receiver& r, extent_t k) {
+  HYPERPARALLEL_TWIN(detail::transfer_at_in_library(step, r, k));
+  return detail::transfer_at_here(step, r, k);
 }
 
 /// The box that frames the block which transfers are read from, at position `p` of the source's mesh.

@@ -17,6 +17,7 @@
 
 #include <hyperparallel/layout/unify.hpp>
 #include <hyperparallel/redistribution/move_plan.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -189,11 +190,8 @@ constexpr void plan_between_meshes(const tensor_side& from, const tensor_side& t
   p.step[p.step_count++] = step;
 }
 
-}  // namespace detail
-
-/// Plans the move from one side to the other by fewest bytes. Fails naming the side.
-/// O(cuts²) on one mesh where the cut points refine, else O(ranks · lookup of a rank).
-constexpr relocation plan_relocation(const tensor_side& from, const tensor_side& to) {
+relocation plan_relocation_in_library(const tensor_side& from, const tensor_side& to);
+constexpr relocation plan_relocation_here(const tensor_side& from, const tensor_side& to) {
   relocation r;
   r.source_ranks = from.ranks;
   r.target_ranks = to.ranks;
@@ -202,6 +200,15 @@ constexpr relocation plan_relocation(const tensor_side& from, const tensor_side&
   if (detail::same_ranks(from.ranks, to.ranks) && detail::plan_on_one_mesh(from, to, r)) return r;
   detail::plan_between_meshes(from, to, r);
   return r;
+}
+
+}  // namespace detail
+
+/// Plans the move from one side to the other by fewest bytes. Fails naming the side.
+/// O(cuts²) on one mesh where the cut points refine, else O(ranks · lookup of a rank).
+constexpr relocation plan_relocation(const tensor_side& from, const tensor_side& to) {
+  HYPERPARALLEL_TWIN(detail::plan_relocation_in_library(from, to));
+  return detail::plan_relocation_here(from, to);
 }
 
 /// Whether the receivers of a step are positions of the source's side: the devices that reduce before values cross.

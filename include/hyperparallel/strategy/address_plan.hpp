@@ -14,6 +14,7 @@
 
 #include <hyperparallel/strategy/interval_packing.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -181,12 +182,10 @@ constexpr void buffer_hand_overs(const sharded_program& p, growing_array<storage
     if (!lives[s].always) block[s] = {lives[s].first, lives[s].last, p.storage[s].bytes, lives[s].away};
 }
 
-}  // namespace detail
-
-/// Addresses of everything. Of a refused program `program_addresses::of_nothing()`. Domain: no segment of the program
-/// repeats; `moves` are its moves.
-constexpr program_addresses plan_addresses(const sharded_program& p, const program_moves& moves,
-                                           const address_options& how = {}) {
+program_addresses plan_addresses_in_library(const sharded_program& p, const program_moves& moves,
+                                            const address_options& how);
+constexpr program_addresses plan_addresses_here(const sharded_program& p, const program_moves& moves,
+                                                const address_options& how) {
   if (p.status.code != strategy_code::ok) return program_addresses::of_nothing();
   growing_array<storage_lifetime> lives = lifetimes_of(p);
   growing_array<memory_interval> block = temporaries_of(p, lives, moves);
@@ -221,6 +220,16 @@ constexpr program_addresses plan_addresses(const sharded_program& p, const progr
     a.of_part[part * max_memory_tiers + tier] = high;
   }
   return a;
+}
+
+}  // namespace detail
+
+/// Addresses of everything. Of a refused program `program_addresses::of_nothing()`. Domain: no segment of the program
+/// repeats; `moves` are its moves.
+constexpr program_addresses plan_addresses(const sharded_program& p, const program_moves& moves,
+                                           const address_options& how = {}) {
+  HYPERPARALLEL_TWIN(detail::plan_addresses_in_library(p, moves, how));
+  return detail::plan_addresses_here(p, moves, how);
 }
 
 /// The same of the moves by fewest bytes.

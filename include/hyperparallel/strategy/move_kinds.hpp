@@ -14,6 +14,7 @@
 #include <hyperparallel/redistribution/fastest_moves.hpp>
 #include <hyperparallel/redistribution/move_rows.hpp>
 #include <hyperparallel/strategy/hand_over.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -210,10 +211,8 @@ constexpr move_load plan_kind_of_move(const sharded_program& p, move_kind& k, fa
   return load;
 }
 
-}  // namespace detail
-
-/// Sorts the program's moves into kinds, which are carried out on `links`.
-constexpr program_moves kinds_of_moves(const sharded_program& p, const interconnect& links = without_links) {
+program_moves kinds_of_moves_in_library(const sharded_program& p, const interconnect& links);
+constexpr program_moves kinds_of_moves_here(const sharded_program& p, const interconnect& links) {
   program_moves m;
   m.links = links;
   fastest_moves fastest(links);
@@ -234,6 +233,14 @@ constexpr program_moves kinds_of_moves(const sharded_program& p, const interconn
     m.first_staged.push(m.first_staged.last() + m.kind.item[k].staged.size);
   }
   return m;
+}
+
+}  // namespace detail
+
+/// Sorts the program's moves into kinds, which are carried out on `links`.
+constexpr program_moves kinds_of_moves(const sharded_program& p, const interconnect& links = without_links) {
+  HYPERPARALLEL_TWIN(detail::kinds_of_moves_in_library(p, links));
+  return detail::kinds_of_moves_here(p, links);
 }
 
 /// The kind of move `i`.

@@ -25,7 +25,7 @@ inline std::string text_of_refusal(const graph& g, const stage_cut_status& s) {
     case stage_cut_code::graph_is_refused:
       return "the graph is refused: " + text_of_refusal(g, g.status);
     case stage_cut_code::segment_is_folded:
-      return "segment " + detail::quoted(g.text_at(g.segment[s.at].name)) +
+      return "segment " + detail::in_quotes(g.text_at(g.segment[s.at].name)) +
              " is folded: only graphs that are built unrolled can be cut";
     case stage_cut_code::stages_are_not_positive:
       return given + " stages, expected at least " + expected;
@@ -44,8 +44,8 @@ inline std::string text_of_refusal(const graph& g, const stage_cut_status& s) {
     case stage_cut_code::stage_has_no_operator:
       return "stage " + at + " has no operator";
     case stage_cut_code::operator_reads_later_stage:
-      return "operator " + detail::quoted(g.name_of_op(s.at)) + " of stage " + given + " reads what stage " + expected +
-             " makes";
+      return "operator " + detail::in_quotes(g.name_of_op(s.at)) + " of stage " + given + " reads what stage " +
+             expected + " makes";
   }
   return name_of(s.code);
 }

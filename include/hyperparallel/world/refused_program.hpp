@@ -15,7 +15,7 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
-inline std::string quoted(const char* name) { return std::string("\"") + name + "\""; }
+inline std::string in_quotes(const char* name) { return std::string("\"") + name + "\""; }
 
 inline std::string shortest_text(double number) {
   char text[32] = {};
@@ -28,13 +28,13 @@ inline std::string shortest_text(double number) {
 /// That the graph has no tensor of this name, with the nearest name that it has.
 inline std::string text_of_unknown_tensor(const graph& g, const std::string& name) {
   const int nearest = nearest_name_of(g.tensor.size, [&](int t) { return g.name_of_tensor(t); }, name.c_str());
-  return "the graph has no tensor " + detail::quoted(name.c_str()) +
-         (nearest < 0 ? std::string() : ", the nearest is " + detail::quoted(g.name_of_tensor(nearest)));
+  return "the graph has no tensor " + detail::in_quotes(name.c_str()) +
+         (nearest < 0 ? std::string() : ", the nearest is " + detail::in_quotes(g.name_of_tensor(nearest)));
 }
 
 /// What a status says of its graph.
 inline std::string text_of_refusal(const graph& g, const graph_status& s) {
-  const auto name = [&](int at) { return at >= 0 ? detail::quoted(g.text_at(at)) : std::string("?"); };
+  const auto name = [&](int at) { return at >= 0 ? detail::in_quotes(g.text_at(at)) : std::string("?"); };
   const std::string extent = std::to_string(s.extent), other = std::to_string(s.other);
   const std::string key = std::string("graph_code::") + name_of(s.code);
   const bool a_number = s.code == graph_code::optimizer_number_is_out_of_range;
@@ -61,7 +61,7 @@ inline std::string reason_of_refusal(const sharded_program& p, const strategy_va
   const strategy_status& why = p.status;
   const step_refusal names = refusal_of(p, s);
   const auto named = [](const char* what, const auto& name) {
-    return name.length > 0 ? std::string(", ") + what + " " + detail::quoted(name.text) : std::string();
+    return name.length > 0 ? std::string(", ") + what + " " + detail::in_quotes(name.text) : std::string();
   };
   const std::string extent = std::to_string(why.extent), pieces = std::to_string(why.pieces);
   switch (why.code) {
@@ -83,7 +83,7 @@ inline std::string reason_of_refusal(const sharded_program& p, const strategy_va
     }
     case strategy_code::mesh_is_not_valid:
       if (why.axis < 0) return "its mesh has no axes, expected at least one";
-      return "its mesh has " + extent + " devices along axis " + detail::quoted(s.mesh.label[why.axis].text) +
+      return "its mesh has " + extent + " devices along axis " + detail::in_quotes(s.mesh.label[why.axis].text) +
              ", expected at least 1";
     case strategy_code::axis_is_not_in_the_mesh: {
       std::string there;
@@ -120,7 +120,7 @@ inline std::string reason_of_refusal(const sharded_program& p, const strategy_va
 inline std::string text_of_refusal(const sharded_program& p, const strategy_value& s) {
   const bool has_name =
       p.status.code != strategy_code::graph_is_refused && p.status.code != strategy_code::name_is_unknown;
-  return (has_name ? "strategy " + detail::quoted(s.name.text) + " is refused: " : std::string()) +
+  return (has_name ? "strategy " + detail::in_quotes(s.name.text) + " is refused: " : std::string()) +
          reason_of_refusal(p, s);
 }
 
