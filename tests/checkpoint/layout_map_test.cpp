@@ -70,6 +70,8 @@ TEST(LayoutMap, MistakesAreRefusedWithTheirRule) {
        "'rows_multiple' goes without views"},
       {rule(R"("hf": "b", "reads_only": 1)"), "'reads_only' is true or false"},
       {rule(R"("hf": "b", "colour": 1)"), "unknown key 'colour'"},
+      {rule(R"("hf": "b.{la\ryer}")"), "has the number {la?yer}"},
+      {rule(R"("hf": "b", "rows_multiple": "2 n")"), "expected a sum of products of sizes"},
       {R"({"others": "kept"})", "'others' is"},
       {R"({"tied": ["a"]})", "list of two names"},
   };

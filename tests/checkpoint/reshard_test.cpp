@@ -389,6 +389,18 @@ TEST(Reshard, DamageOfASourceIsNamedAndNoTargetAppears) {
   EXPECT_FALSE(fs::exists(at.path("n.safetensors")));
 }
 
+TEST(Reshard, TextsOfHeadersAreCarriedOver) {
+  std::mt19937_64 random(13);
+  const io_test::workplace at;
+  const tensor t = random_tensor(random, "BF16", {4, 2});
+  const std::vector<hp::tensor_source> sources = {
+      {"model.norm.weight", t.dtype, t.extents, std::as_bytes(std::span(t.bytes))}};
+  hp::write_safetensors(at.path("m.safetensors"), sources, {{"steps", "12"}, {"format", "np"}});
+  ASSERT_EQ(complaint({.source = at.path("m.safetensors"), .target = at.path("n.safetensors")}), "");
+  EXPECT_EQ(hp::safetensors_file(at.path("n.safetensors")).header().metadata,
+            (std::map<std::string, std::string>{{"steps", "12"}, {"format", "pt"}}));
+}
+
 TEST(Reshard, FilesOfHuggingFaceHaveAnIndexThatIsReadBack) {
   std::mt19937_64 random(11);
   const tensors model = grouped_model(random);

@@ -12,10 +12,9 @@
 // Laws: to a wider type and back is the identity, but for the payload of a NaN; to a narrower type rounds to nearest, ties to even.
 // F16, BF16 and F8_E5M2 have infinities, to which what is too large goes; F8_E4M3 has none and takes its largest number, 448, so that
 // no infinity becomes a NaN. O(elements).
-// References: IEEE 754-2019; Micikevicius et al., "FP8 formats for deep learning", 2022.
+// Precondition: the machine is little-endian, as the format is. References: IEEE 754-2019; Micikevicius et al., "FP8 formats for deep learning", 2022.
 
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -25,6 +24,8 @@
 #include <hyperparallel/io/tensor_entry.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+
+static_assert(std::endian::native == std::endian::little);
 
 /// The fewest elements that fill whole bytes, and these bytes.
 struct element_unit {
@@ -75,62 +76,56 @@ constexpr double largest_of(const float_format& f) {
   return fraction * scale;
 }
 
+namespace detail {
+
+/// 2^e. Domain: -1022 to 1023.
+inline double power_of_two(int e) { return std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52); }
+
+}  // namespace detail
+
 /// The number of a pattern of bits.
 inline double decoded(const float_format& f, std::uint64_t bits) {
-  if (f.dtype == "F64") return std::bit_cast<double>(bits);
+  if (f.exponent_bits == 11) return std::bit_cast<double>(bits);
   const int exponents = (1 << f.exponent_bits) - 1, bias = exponents / 2;
-  const std::uint64_t fraction = bits & ((std::uint64_t{1} << f.fraction_bits) - 1);
+  const std::uint64_t all = (std::uint64_t{1} << f.fraction_bits) - 1, fraction = bits & all;
   const int exponent = static_cast<int>(bits >> f.fraction_bits) & exponents;
-  const bool negative = (bits >> (f.fraction_bits + f.exponent_bits)) & 1u;
-  const std::uint64_t all = (std::uint64_t{1} << f.fraction_bits) - 1;
+  const bool negative = ((bits >> (f.fraction_bits + f.exponent_bits)) & 1u) != 0;
   double value;
-  if (exponent == exponents && f.has_infinity)
-    value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  else if (exponent == exponents && fraction == all)
-    value = std::numeric_limits<double>::quiet_NaN();
+  if (exponent == exponents && (f.has_infinity || fraction == all))
+    value = f.has_infinity && fraction == 0 ? std::numeric_limits<double>::infinity()
+                                            : std::numeric_limits<double>::quiet_NaN();
   else if (exponent == 0)
-    value = std::ldexp(static_cast<double>(fraction), 1 - bias - f.fraction_bits);
+    value = static_cast<double>(fraction) * detail::power_of_two(1 - bias - f.fraction_bits);
   else
-    value = std::ldexp(static_cast<double>(fraction | (all + 1)), exponent - bias - f.fraction_bits);
+    value = std::bit_cast<double>(static_cast<std::uint64_t>(exponent - bias + 1023) << 52 |
+                                  fraction << (52 - f.fraction_bits));
   return negative ? -value : value;
 }
 
 /// The pattern of the number that is nearest.
 inline std::uint64_t encoded(const float_format& f, double value) {
-  if (f.dtype == "F64") return std::bit_cast<std::uint64_t>(value);
-  const int exponents = (1 << f.exponent_bits) - 1, bias = exponents / 2;
+  std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+  if (f.exponent_bits == 11) return bits;
+  const int exponents = (1 << f.exponent_bits) - 1, bias = exponents / 2, dropped = 52 - f.fraction_bits;
   const std::uint64_t all = (std::uint64_t{1} << f.fraction_bits) - 1;
-  const std::uint64_t sign = std::signbit(value) ? std::uint64_t{1} << (f.fraction_bits + f.exponent_bits) : 0;
   const std::uint64_t top = static_cast<std::uint64_t>(exponents) << f.fraction_bits;
-  if (std::isnan(value)) return sign | top | (f.has_infinity ? std::uint64_t{1} << (f.fraction_bits - 1) : all);
   const std::uint64_t too_large = f.has_infinity ? top : top | (all - 1);
-  const double magnitude = std::fabs(value);
-  if (std::isinf(value)) return sign | too_large;
-  if (magnitude == 0.0) return sign;
-  int exponent = std::ilogb(magnitude);
-  if (exponent < 1 - bias) exponent = 1 - bias;
-  // Exact: a power of two times a number of 53 bits. Ties go to even by the rounding of nearbyint.
-  const double steps = std::nearbyint(std::ldexp(magnitude, f.fraction_bits - exponent));
-  std::uint64_t pattern = static_cast<std::uint64_t>(steps);
-  const std::uint64_t one = all + 1;
-  if (pattern >= 2 * one) {
-    pattern /= 2;
-    ++exponent;
+  const std::uint64_t sign = bits >> 63 << (f.fraction_bits + f.exponent_bits);
+  bits &= ~std::uint64_t{0} >> 1;
+  if (bits > std::uint64_t{0x7FF} << 52)
+    return sign | top | (f.has_infinity ? std::uint64_t{1} << (f.fraction_bits - 1) : all);
+  std::uint64_t pattern;
+  if (bits >> 52 >= static_cast<std::uint64_t>(1024 - bias)) {  // a carry out of the fraction raises the exponent
+    pattern = (bits + ((std::uint64_t{1} << (dropped - 1)) - 1) + (bits >> dropped & 1u)) >> dropped;
+    pattern -= static_cast<std::uint64_t>(1023 - bias) << f.fraction_bits;
+  } else {  // below the normal numbers: steps of one size, rounded where 2^52 is added
+    const double steps = std::bit_cast<double>(bits) * detail::power_of_two(bias - 1 + f.fraction_bits);
+    pattern = std::bit_cast<std::uint64_t>(steps + 0x1p52) - std::bit_cast<std::uint64_t>(0x1p52);
   }
-  if (pattern >= one) pattern = (pattern - one) | (static_cast<std::uint64_t>(exponent + bias) << f.fraction_bits);
   return sign | (pattern > too_large ? too_large : pattern);
 }
 
 namespace detail {
-
-inline std::uint64_t load_bits(const std::byte* at, std::size_t bytes) {
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < bytes; ++i) bits |= std::uint64_t{std::to_integer<unsigned char>(at[i])} << (8 * i);
-  return bits;
-}
-inline void store_bits(std::byte* at, std::uint64_t bits, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i) at[i] = static_cast<std::byte>((bits >> (8 * i)) & 0xFFu);
-}
 
 inline void f32_to_bf16(const std::byte* from, std::byte* to, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -161,12 +156,16 @@ inline void convert_elements(std::string_view from, const std::byte* source, std
                              std::size_t count, double factor = 1.0) {
   if (factor == 1.0 && from == "F32" && to == "BF16") return detail::f32_to_bf16(source, target, count);
   if (factor == 1.0 && from == "BF16" && to == "F32") return detail::bf16_to_f32(source, target, count);
-  const float_format &f = *find_float(from), &t = *find_float(to);
+  const float_format f = *find_float(from), t = *find_float(to);
   const auto from_bytes = static_cast<std::size_t>(unit_of(from).bytes),
              to_bytes = static_cast<std::size_t>(unit_of(to).bytes);
   for (std::size_t i = 0; i < count; ++i) {
-    const double value = decoded(f, detail::load_bits(source + i * from_bytes, from_bytes));
-    detail::store_bits(target + i * to_bytes, encoded(t, factor == 1.0 ? value : value * factor), to_bytes);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, source + i * from_bytes, from_bytes);
+    const double value = from_bytes == 4 ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                                         : decoded(f, bits);
+    bits = encoded(t, factor == 1.0 ? value : value * factor);
+    std::memcpy(target + i * to_bytes, &bits, to_bytes);
   }
 }
 

@@ -126,7 +126,21 @@ class map_reader {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const { throw io_error("read", path_, why); }
+  /// In one line, whatever names the file has.
+  [[noreturn]] void refuse(std::string why) const {
+    for (char& c : why)
+      if (static_cast<unsigned char>(c) < 0x20 || c == '\x7f') c = '?';
+    throw io_error("read", path_, why);
+  }
+
+  size_text size_of(const nlohmann::json& object, const char* key, const std::string& what,
+                    const char* otherwise) const {
+    size_text size{text_of(object, key, what, otherwise)};
+    if (size.text.empty() ||
+        size.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789+*") != std::string::npos)
+      refuse(what + ": '" + key + "' is " + quoted_path(size.text) + "; expected a sum of products of sizes");
+    return size;
+  }
 
   void check_keys(const nlohmann::json& object, const std::set<std::string>& known, const std::string& what) const {
     if (!object.is_object()) refuse(what + " is no object");
@@ -163,10 +177,10 @@ class map_reader {
     check_keys(o, {"hf", "view", "extent", "take", "from", "of", "as"}, what);
     p.hf = name_pattern(text_of(o, "hf", what, ""));
     p.view = parse_view(text_of(o, "view", what, ""));
-    p.extent.text = text_of(o, "extent", what, "1");
+    p.extent = size_of(o, "extent", what, "1");
     p.taken = text_of(o, "take", what, "");
-    p.from.text = text_of(o, "from", what, "0");
-    p.of.text = text_of(o, "of", what, "1");
+    p.from = size_of(o, "from", what, "0");
+    p.of = size_of(o, "of", what, "1");
     if (p.taken.empty()) return p;
     for (const auto& group : parse_view(text_of(o, "as", what, "")).dims)
       p.taken_as.insert(p.taken_as.end(), group.begin(), group.end());
@@ -185,7 +199,7 @@ class map_reader {
       what += " (" + quoted_path(r.theirs.text()) + ")";
       r.is = parse_view(text_of(o, "is", what, ""));
       r.join = text_of(o, "join", what, "");
-      if (o.contains("rows_multiple")) r.rows_multiple = size_text{text_of(o, "rows_multiple", what, "1")};
+      if (o.contains("rows_multiple")) r.rows_multiple = size_of(o, "rows_multiple", what, "1");
       if (o.contains("with")) r.with = name_pattern(text_of(o, "with", what, ""));
       if (o.contains("beside")) r.beside = name_pattern(text_of(o, "beside", what, ""));
       if (o.contains("without")) r.without = name_pattern(text_of(o, "without", what, ""));

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -138,6 +139,19 @@ inline std::vector<side_file> files_beside(const prepared_reshard& p, const layo
   return beside;
 }
 
+/// Texts of the source's headers go into each header of the target: steps and seeds of a training, say. Where files disagree, the first
+/// file's count.
+inline void carry_texts(prepared_reshard& p) {
+  std::map<std::string, std::string> texts;
+  for (const set_file& f : p.source.files)
+    for (const auto& [key, text] : f.metadata)
+      if (const auto [at, is_new] = texts.emplace(key, text); !is_new && at->second != text)
+        p.plan.notes.push_back("the text " + quoted_path(key) + " of " + quoted_path(f.name) +
+                               " differs from that of an earlier file, which is kept");
+  texts["format"] = "pt";  // what transformers asks for
+  for (set_file& f : p.plan.files) f.metadata = texts;
+}
+
 /// What tells a conversion from every other: the headers of both sides, what was asked, and how the work is cut.
 inline std::string fingerprint_of(const prepared_reshard& p, const layout_map& from, const layout_map& to,
                                   const numbers& sizes) {
@@ -152,6 +166,7 @@ inline std::string fingerprint_of(const prepared_reshard& p, const layout_map& f
   }
   for (const set_file& f : p.plan.files) {
     add(f.name);
+    for (const auto& [key, text] : f.metadata) add(key + "=" + text);
     for (const tensor_entry& t : f.tensors) add(t.name + typed_extents(t.dtype, t.extents) + std::to_string(t.begin));
   }
   add(layout_json(p.from).dump() + layout_json(p.to).dump() + from.text + to.text + nlohmann::json(sizes).dump());
@@ -230,6 +245,7 @@ inline prepared_reshard prepare(const reshard_request& r) {
   target_view target = make_target_view(
       tensors, chosen.dtypes, {p.to, to, completed_sizes(target_sizes), r.largest_file, p.is_one_file, is_tied});
   p.plan = plan_reshard(source, std::move(target), chosen.scaled, r.scale_block, r.left_out);
+  carry_texts(p);
   numbers kept = target_sizes;
   kept.erase("vocabulary_multiple");  // it goes with the number of ranks
   p.beside = files_beside(p, to, kept);

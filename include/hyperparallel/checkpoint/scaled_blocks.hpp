@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,15 +41,20 @@ class scaled_blocks {
   /// Takes numbers from the element `first` on into account.
   void see(std::string_view dtype, const std::byte* elements, std::int64_t first, std::int64_t count,
            const std::string& name) {
-    const float_format& f = *find_float(dtype);
+    const float_format f = *find_float(dtype);
     const auto bytes = static_cast<std::size_t>(unit_of(dtype).bytes);
     visit(first, count, [&](std::int64_t at, std::int64_t n, std::size_t block) {
-      float most = largest_[block];
+      // In the order of their bits, which is that of magnitudes; what is above infinity is no number.
+      const std::uint64_t magnitude = (std::uint64_t{1} << (f.exponent_bits + f.fraction_bits)) - 1;
+      const std::uint64_t infinity = ((std::uint64_t{1} << f.exponent_bits) - 1) << f.fraction_bits;
+      std::uint64_t most_bits = 0;
       for (std::int64_t i = 0; i < n; ++i) {
-        const double value =
-            std::fabs(decoded(f, detail::load_bits(elements + static_cast<std::size_t>(at + i) * bytes, bytes)));
-        if (value > most) most = static_cast<float>(value);
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, elements + static_cast<std::size_t>(at + i) * bytes, bytes);
+        bits &= magnitude;
+        if (bits > most_bits && bits <= infinity) most_bits = bits;
       }
+      const float most = std::max(largest_[block], static_cast<float>(decoded(f, most_bits)));
       if (std::isinf(most)) throw plan_error(tensor_title(name) + " has a number that no scale holds");
       largest_[block] = most;
     });

@@ -90,7 +90,7 @@ class target_files {
     namespace io = hyperparallel::detail;
     safetensors_header header;
     header.tensors = f.tensors;
-    header.metadata["format"] = "pt";  // what transformers asks for
+    header.metadata = f.metadata;
     for (std::size_t t = 0; t < f.tensors.size(); ++t)
       header.metadata[io::tensor_key + f.tensors[t].name] = checksum_text(checksums[t]);
     header.metadata[io::algorithm_key] = io::algorithm_name;

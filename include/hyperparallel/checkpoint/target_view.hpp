@@ -285,13 +285,13 @@ class target_writer {
     for (std::size_t i = 0; i < all.size(); ++i) order.push_back({-dtype_bits(all[i].entry.dtype), i});
     std::sort(order.begin(), order.end());
     const std::size_t first = out_.files.size();
-    out_.files.push_back({"", name_of_rank(rank), 0, {}, {}, 0, 0});
+    out_.files.push_back({"", name_of_rank(rank), 0, {}, {}, 0, 0, {}});
     std::int64_t at = 0;
     for (const auto& [bits, number_of] : order) {
       local_tensor& t = all[number_of];
       const std::int64_t bytes = entry_bytes("write", out_.files.back().name, t.entry);
       if (splits() && at > 0 && at + bytes > r_.largest_file) {
-        out_.files.push_back({"", "", 0, {}, {}, 0, 0});
+        out_.files.push_back({"", "", 0, {}, {}, 0, 0, {}});
         at = 0;
       }
       set_file& f = out_.files.back();

@@ -41,8 +41,9 @@ struct set_file {
   std::string name;  ///< within the folder
   std::int64_t data_begin = 0;
   std::vector<tensor_entry> tensors;
-  std::vector<std::string> checksums;   ///< of the tensors; empty: the file has none
-  std::int64_t bytes = 0, changed = 0;  ///< of the file; when it was written, in nanoseconds
+  std::vector<std::string> checksums;             ///< of the tensors; empty: the file has none
+  std::int64_t bytes = 0, changed = 0;            ///< of the file; when it was written, in nanoseconds
+  std::map<std::string, std::string> metadata{};  ///< texts of the header, checksums left out
 };
 
 enum class set_form : unsigned char { whole, megatron_ranks, ranks };
@@ -65,7 +66,7 @@ namespace fs = std::filesystem;
 
 inline set_file open_set_file(const std::string& path, const std::string& name) {
   const safetensors_file file(path);
-  set_file f{path, name, file.data_begin(), file.header().tensors, file.checksums(), 0, 0};
+  set_file f{path, name, file.data_begin(), file.header().tensors, file.checksums(), 0, 0, file.header().metadata};
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0) throw io_error("read", path, errno);
   f.bytes = found.st_size;
@@ -237,6 +238,9 @@ inline tensor_set open_tensor_set(const std::string& path) {
     if (error) throw io_error("read", (folder / f).string(), error.value());
     std::sort(inside.begin(), inside.end());
     const std::string file = first_that_ends(inside, ".safetensors");
+    const auto is_one = [](const std::string& n) { return n.ends_with(".safetensors"); };
+    if (std::count_if(inside.begin(), inside.end(), is_one) > 1)
+      throw io_error("read", (folder / f).string(), "there are several .safetensors files of one rank");
     if (file.empty()) {
       for (const std::string& n : inside) detail::refuse_pickle((folder / f / n).string());
       throw io_error("read", (folder / f).string(), "there is no .safetensors file");
