@@ -341,6 +341,20 @@ TEST(Reshard, TiedHeadsLieOnTheLastStage) {
   EXPECT_TRUE(read_whole(at.path("back")) == model);
 }
 
+TEST(Reshard, OneFileHoldsAnyMap) {
+  std::mt19937_64 random(14);
+  const tensors model = grouped_model(random);
+  const io_test::workplace at;
+  write_model(at, "model", model, grouped_config);
+  const std::string sizes = "query_heads=8,key_heads=4,head_dim=8,vocabulary=100";
+  for (const char* map : {"hf", "megatron", "ours", "hf-fused"}) {
+    const std::string one = at.path(std::string(map) + ".safetensors"), back = at.path(std::string(map) + ".back");
+    ASSERT_EQ(complaint({.source = at.path("model"), .target = one, .to_map = map}), "") << map;
+    ASSERT_EQ(complaint({.source = one, .target = back, .to_map = "hf", .sizes = sizes}), "") << map;
+    EXPECT_TRUE(read_whole(back) == model) << map;
+  }
+}
+
 TEST(Reshard, NothingIsLostInSilence) {
   std::mt19937_64 random(9);
   tensors model = grouped_model(random);

@@ -6,7 +6,7 @@
 // another, and their volumes against n. Where strides do not divide one another, or a set passes the end of a digit, each number is
 // counted.
 //
-// Law: `tiles` is true exactly where each number lies in exactly one set. O(sets · dims + pairs of boxes that meet in the first digit).
+// Laws: where `tiles` is true each number lies in exactly one set; up to 2^34 numbers the other way round, too. O(sets · dims + pairs of boxes that meet in the first digit).
 
 #include <algorithm>
 #include <cstddef>
@@ -77,6 +77,9 @@ inline bool are_disjoint(std::vector<index_box>& boxes) {
   return true;
 }
 
+/// More numbers are not counted one by one: what is then no set of boxes is not proved.
+inline constexpr std::int64_t most_counted = std::int64_t{1} << 34;
+
 inline bool tiles_by_count(std::int64_t n, const std::vector<strided_set>& sets) {
   std::vector<bool> seen(static_cast<std::size_t>(n), false);
   std::int64_t counted = 0;
@@ -119,7 +122,8 @@ inline bool tiles(std::int64_t n, std::vector<strided_set> sets) {
   std::vector<index_box> boxes;
   bool are_boxes = weights.has_value();
   for (std::size_t i = 0; are_boxes && i < sets.size(); ++i) are_boxes = detail::append_boxes(boxes, sets[i], *weights);
-  return are_boxes ? detail::are_disjoint(boxes) : detail::tiles_by_count(n, sets);
+  if (are_boxes) return detail::are_disjoint(boxes);
+  return n <= detail::most_counted && detail::tiles_by_count(n, sets);
 }
 
 }}}  // namespace hyperparallel::v0_2::reshard

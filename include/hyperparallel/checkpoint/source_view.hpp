@@ -83,6 +83,9 @@ inline std::vector<std::int64_t> ranks_of_files(const tensor_set& s, const set_l
   return ranks;
 }
 
+/// Larger extents, of tensors without elements, are refused.
+inline constexpr std::int64_t largest_extent = std::int64_t{1} << 46;
+
 namespace detail {
 
 class source_reader {
@@ -172,6 +175,8 @@ class source_reader {
   void take(const found& o) {
     const tensor_entry& e = entry_of(o);
     const std::string what = tensor_title(e.name);
+    for (const std::int64_t extent : e.extents)
+      if (extent > largest_extent) refuse(o, what + " has the extent " + std::to_string(extent));
     try {
       std::vector<std::int64_t> shape = in_units(e.extents, e.dtype, what);
       static const map_part same{};
@@ -237,7 +242,12 @@ class source_reader {
 
   void add(const found& o, const map_part& part, const tensor_view& view, std::string name, const numbers& extents,
            std::int64_t offset, std::vector<std::int64_t> local, const numbers* strides = nullptr) {
-    if (r_.is_tied && name == "lm_head.weight") name = "model.embed_tokens.weight";
+    if (r_.is_tied && name == "lm_head.weight") {
+      name = "model.embed_tokens.weight";
+      const std::string note =
+          "tensor 'lm_head.weight' is tied to 'model.embed_tokens.weight': where both are there, the first is read";
+      if (std::find(view_.notes.begin(), view_.notes.end(), note) == view_.notes.end()) view_.notes.push_back(note);
+    }
     const auto [at, is_new] = place_.emplace(name, view_.tensors.size());
     if (is_new) {
       view_.tensors.push_back({name, entry_of(o).dtype, {}, {}});

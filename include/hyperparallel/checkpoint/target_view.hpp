@@ -321,6 +321,7 @@ class target_writer {
 
   std::string name_of_rank(std::int64_t rank) const {
     const set_layout& l = r_.layout;
+    if (r_.one_file) return "model.safetensors";
     if (r_.map.name == "megatron") {
       char name[96];
       const auto at = [&](const char* axis) { return static_cast<int>(l.coordinate(rank, axis)); };
