@@ -11,9 +11,14 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/io/training_checkpoint.hpp>
 #include <hyperparallel/layers.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "checkpoint/model_files.hpp"
+#include "models/language_model.hpp"
 
 namespace rs = hyperparallel::reshard;
 
@@ -79,6 +84,47 @@ TEST(OwnMap, LatentAttentionAndExperts) {
   d.experts.scores = hp::expert_scores::sigmoid;
   std::mt19937_64 random(2);
   EXPECT_EQ(shapes_in_our_names(expert_model(random), expert_config), shapes_of(d));
+}
+
+/// What a training saves goes to names of Hugging Face and back, states with their parameters, and the training goes on.
+TEST(OwnMap, TrainingsGoOnBehindAConversion) {
+  const io_test::workplace at;
+  using run = hp::model_run<double>;
+  const auto begun = [] {
+    hp::model_builder m(hp::build_options{.activation = hp::f64, .parameter = hp::f64, .unrolled = true});
+    programs::language_model(m, {.batch = 4, .sequence = 8, .vocabulary = 32, .hidden = 16}, "layers", 2,
+                             [&](hp::model_builder& layer, int x) {
+                               return hp::transformer_block<hp::attention_layer, hp::swiglu_layer>{
+                                   {.query_heads = 4, .key_heads = 2, .head_dim = 8, .rope_base = 10000.0},
+                                   {.width = 32}}(layer, x);
+                             });
+    hp::differentiate(m.graph);
+    hp::append_optimizer(m.graph, {.kind = hp::optimizer_kind::adamw});
+    return run(m.graph, hp::strategy_called("dp", 2).strategy);
+  };
+  const auto trained = [](run& r, int steps) {
+    std::vector<double> losses;
+    for (int i = 0; i < steps; ++i)
+      losses.push_back(r.train_step([&](int) { r.set_random_inputs(static_cast<std::uint64_t>(r.steps())); }));
+    return losses;
+  };
+  run whole = begun(), first = begun(), second = begun();
+  const std::vector<double> losses = trained(whole, 4);
+  trained(first, 2);
+  hp::save_training(at.path("run.safetensors"), first);
+  const std::string sizes = "group_heads=2,head_dim=8";
+  rs::execute_reshard(rs::prepare_reshard({.source = at.path("run.safetensors"),
+                                           .target = at.path("hf"),
+                                           .to = "tp=2",
+                                           .from_map = "ours",
+                                           .to_map = "hf",
+                                           .sizes = sizes}));
+  rs::execute_reshard(rs::prepare_reshard(
+      {.source = at.path("hf"), .target = at.path("back.safetensors"), .to_map = "ours", .sizes = sizes}));
+  EXPECT_TRUE(read_file(at.path("back.safetensors")) == read_file(at.path("run.safetensors")));
+  hp::load_training(at.path("back.safetensors"), second);
+  EXPECT_EQ(second.steps(), 2);
+  EXPECT_EQ(trained(second, 2), std::vector<double>(losses.begin() + 2, losses.end()));
 }
 
 /// Pairs of rotary channels of Hugging Face are halves of ours.

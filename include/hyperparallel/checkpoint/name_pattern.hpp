@@ -55,6 +55,22 @@ inline std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
+/// "first_moment(", "NAME", ")" of "first_moment(NAME)", which names a state of the tensor NAME; of another name itself alone.
+struct state_name {
+  std::string_view before, tensor, after;
+
+  explicit state_name(std::string_view name) : tensor(name) {
+    const std::size_t open = name.find('(');
+    if (open == std::string_view::npos || open == 0 || name.size() < open + 3 || name.back() != ')') return;
+    before = name.substr(0, open + 1);
+    tensor = name.substr(open + 1, name.size() - open - 2);
+    after = name.substr(name.size() - 1);
+  }
+  bool is_state() const { return !after.empty(); }
+  /// The same state of another tensor.
+  std::string of(std::string_view other) const { return std::string(before) + std::string(other) + std::string(after); }
+};
+
 class name_pattern {
  public:
   name_pattern() = default;

@@ -80,7 +80,9 @@ inline chosen_dtypes choose_dtypes(const reshard_request& r, const std::vector<m
     c.dtypes.push_back(t.dtype);
     const bool is_kept =
         std::any_of(r.keep.begin(), r.keep.end(), [&](const std::string& glob) { return is_glob_of(glob, t.name); });
-    if (r.dtype.empty() || is_kept || t.dtype == r.dtype || find_float(t.dtype) == nullptr) continue;
+    if (r.dtype.empty() || is_kept || state_name(t.name).is_state() || t.dtype == r.dtype ||
+        find_float(t.dtype) == nullptr)
+      continue;
     if (t.dtype.starts_with("F8_"))
       throw plan_error(tensor_title(t.name) + " is " + t.dtype +
                        ", of which numbers without scales are not known; --keep leaves its type");

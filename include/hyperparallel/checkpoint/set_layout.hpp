@@ -86,8 +86,9 @@ struct set_layout {
     return {cut(i), cut(i + 1)};
   }
 
-  /// The rule of a tensor, of scales that of what they scale; null where none has its name.
+  /// The rule of a tensor, of scales and states that of what they belong to; null where none has its name.
   const layout_rule* rule_of(std::string_view tensor) const {
+    tensor = state_name(tensor).tensor;
     if (tensor.ends_with("_scale_inv")) tensor.remove_suffix(10);
     for (const layout_rule& r : rules)
       if (is_glob_of(r.tensors, tensor)) return &r;

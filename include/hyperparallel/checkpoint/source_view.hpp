@@ -134,7 +134,8 @@ class source_reader {
         return;
       }
     for (const map_rule& rule : r_.map.rules)
-      if (auto captured = rule.theirs.matched(e.name, r_.sizes); captured && is_meant(rule, *captured, e)) {
+      if (auto captured = rule.theirs.matched(state_name(e.name).tensor, r_.sizes);
+          captured && is_meant(rule, *captured, e)) {
         found_.push_back({f, t, &rule, std::move(*captured)});
         return;
       }
@@ -248,6 +249,8 @@ class source_reader {
           "tensor 'lm_head.weight' is tied to 'model.embed_tokens.weight': where both are there, the first is read";
       if (std::find(view_.notes.begin(), view_.notes.end(), note) == view_.notes.end()) view_.notes.push_back(note);
     }
+    const std::string& of_file = entry_of(o).name;
+    if (o.rule != nullptr) name = state_name(of_file).of(name);
     const auto [at, is_new] = place_.emplace(name, view_.tensors.size());
     if (is_new) {
       view_.tensors.push_back({name, entry_of(o).dtype, {}, {}});

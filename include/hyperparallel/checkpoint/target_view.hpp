@@ -73,6 +73,7 @@ class target_writer {
   struct instance {
     const map_rule* rule = nullptr;  ///< null: the same on both sides
     numbers captured;
+    std::string before, after;  ///< of a state's name, "first_moment(" and ")"
     std::vector<std::map<std::int64_t, std::pair<std::string, std::size_t>>>
         parts;              ///< name and number of each, by its place in the stack
     std::size_t first = 0;  ///< of the model's tensors: its place in the order
@@ -97,18 +98,20 @@ class target_writer {
     std::map<std::pair<std::size_t, std::string>, std::size_t> place;
     for (const auto& [name, number] : names_) {
       bool is_read = false;
+      const state_name state(name);
       for (std::size_t i = 0; i < r_.map.rules.size(); ++i) {
         const map_rule& rule = r_.map.rules[i];
         if (rule.reads_only) continue;
         const std::string stacked = rule.stacked();
         for (std::size_t p = 0; p < rule.parts.size(); ++p) {
-          auto captured = rule.parts[p].hf.matched(name, r_.sizes);
+          auto captured = rule.parts[p].hf.matched(state.tensor, r_.sizes);
           if (!captured || !holds_condition(rule, *captured)) continue;
           const std::int64_t at = stacked.empty() ? 0 : captured->find(stacked)->second;
           if (!stacked.empty()) captured->erase(stacked);
-          const std::string key = rule.theirs.filled(*captured, {}).value_or("");
+          const std::string key = state.of(rule.theirs.filled(*captured, {}).value_or(""));
           const auto [found, is_new] = place.emplace(std::pair(i, key), instances_.size());
-          if (is_new) instances_.push_back({&rule, *captured, {}, number});
+          if (is_new)
+            instances_.push_back({&rule, *captured, std::string(state.before), std::string(state.after), {}, number});
           instance& one = instances_[found->second];
           one.parts.resize(rule.parts.size());
           one.parts[p][at] = {name, number};
@@ -121,7 +124,7 @@ class target_writer {
         out_.not_carried.push_back(name);
         continue;
       }
-      instances_.push_back({nullptr, {}, {{{0, {name, number}}}}, number});
+      instances_.push_back({nullptr, {}, "", "", {{{0, {name, number}}}}, number});
     }
     std::vector<std::pair<std::size_t, std::size_t>> order;  // by the first tensor of the model
     for (std::size_t i = 0; i < instances_.size(); ++i) order.push_back({instances_[i].first, i});
@@ -145,7 +148,7 @@ class target_writer {
       local["expert"] -= r_.layout.experts_of(rank, experts_).begin;
     const auto name = one.rule->theirs.filled(local, r_.sizes);
     if (!name) throw layout_error(quoted_path(one.rule->theirs.text()) + " lacks a number");
-    return *name;
+    return one.before + *name + one.after;
   }
 
   std::int64_t extent_of(const map_part& p, const std::string& what) const {
