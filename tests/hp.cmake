@@ -30,12 +30,18 @@ function(hyperparallel_add_hp_page name status kinds)
 endfunction()
 
 hyperparallel_add_hp(help --help)
-set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*check .*serve .*offload .*sched .*trace .*truth .*Exit status: 0 good")
-foreach(subcommand IN ITEMS explain replay tables plan check serve offload trace truth)
+set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*check .*serve .*offload .*sched .*trace .*truth .*reshard .*Exit status: 0 good")
+foreach(subcommand IN ITEMS explain replay tables plan check serve offload trace truth reshard)
   hyperparallel_add_hp(help.${subcommand} ${subcommand} --help)
   set_tests_properties(hp.help.${subcommand} PROPERTIES PASS_REGULAR_EXPRESSION
                        "--json .*hp ${subcommand} .*Exit status: 0 .*, 1 .*, 2 bad input")
 endforeach()
+
+# Checkpoints written and read by a script of its own, kills at random moments, refusals.
+if(Python3_FOUND)
+  add_test(NAME hp.reshard COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/hp_reshard.py" $<TARGET_FILE:hp>)
+  set_tests_properties(hp.reshard PROPERTIES LABELS example TIMEOUT 3600)
+endif()
 
 hyperparallel_add_hp(explain explain --mesh x=2,y=4 --from x,None --to "None,(y,x)" --shape 64x64 --dtype f32)
 hyperparallel_add_hp_json(explain 0 FIGURES "source.layout=\"(x, None)\"" source.mesh.y=4 kind="exchange" steps.0.kind="pull"

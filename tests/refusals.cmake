@@ -53,7 +53,7 @@ if(TARGET hp)
   hyperparallel_add_late_refusal(hp full_output.help /dev/full 1 "hp: cannot write to standard output" --help)
   hyperparallel_add_late_refusal(hp full_output.tables /dev/full 1 "hp tables: cannot write to standard output" tables)
   hyperparallel_add_late_refusal(hp full_output.json /dev/full 1 "hp tables: cannot write to standard output" tables --json)
-  foreach(subcommand IN ITEMS offload sched trace truth)
+  foreach(subcommand IN ITEMS offload sched trace truth reshard)
     hyperparallel_add_late_refusal(hp full_output.${subcommand} /dev/full 1 "hp ${subcommand}: cannot write to standard output"
                                    ${subcommand} --help)
   endforeach()

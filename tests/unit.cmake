@@ -40,7 +40,7 @@ list(APPEND hyperparallel_unoptimised_tests ${hyperparallel_exhaustive_tests})
 
 # Folders whose tests start threads. These have the label runtime beside that of their folder, which the suites with
 # sanitizers of threads choose; the group runtime is of those tests of other folders that do so, too.
-set(hyperparallel_folders_of_threads exec transfer tiers world check)
+set(hyperparallel_folders_of_threads exec transfer tiers world check checkpoint)
 
 # The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so the
 # thread sanitizer is spared them; the other tests of distributed tensors belong to the run time.

@@ -40,6 +40,7 @@ LAYERS = {
     "planner": 11, "world": 11,
     "check": 12, "dtensor": 12, "mpi": 12,
     "io": 13, "report": 13,
+    "checkpoint": 14,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
 FRONTS = {"shard": 4, "model": 6, "program": 11, "train": 11, "train_pipeline": 11, "runtime": 12, "distributed_forms": 12, "hana": 12,
@@ -49,7 +50,7 @@ HIGHEST_CORE_LAYER = 4
 CORE_INCLUDES = {"HyperParallel_needs_C++20", "cstddef", "cstdint", "type_traits", "boost/mp11/algorithm.hpp", "boost/mp11/list.hpp"}
 THREAD_INCLUDES = {"thread", "mutex", "shared_mutex", "atomic", "condition_variable", "semaphore", "latch", "barrier",
                    "future", "stop_token"}
-THREAD_FOLDERS = {"exec", "transfer", "tiers", "world", "dtensor", "mpi"}
+THREAD_FOLDERS = {"exec", "transfer", "tiers", "world", "dtensor", "mpi", "checkpoint"}
 MOST_LINES, MANY_LINES = 400, 250
 
 # Headers without a test file of their own, with the reason.
@@ -102,6 +103,17 @@ WITHOUT_TEST = {
     "pipeline/replay_state.hpp": "the arrays of replay.hpp",
     "pipeline/transfer_step.hpp": "one step of replay.hpp; transport_test holds it against every interleaving",
     "pipeline/account.hpp": "what replay.hpp returns; replay_test reads it all",
+    "checkpoint/fused_map.hpp": "a text; reshard_test converts a model to its names and back",
+    "checkpoint/megatron_map.hpp": "a text; reshard_test holds its orders against the published ones, element by element",
+    "checkpoint/named_input.hpp": "what options name; reshard_test and tests/hp_reshard.py name all of it",
+    "checkpoint/set_view.hpp": "what source_view.hpp and target_view.hpp return; reshard_test holds both against a naive converter",
+    "checkpoint/source_view.hpp": "half of a plan; reshard_test holds plans against a naive converter",
+    "checkpoint/target_view.hpp": "the other half; likewise",
+    "checkpoint/reshard_plan.hpp": "reshard_test holds plans against a naive converter, coverage_proof_test their proof",
+    "checkpoint/reshard_work.hpp": "how a run is cut; reshard_test runs under random caps",
+    "checkpoint/reshard_run.hpp": "reshard_test runs plans under random caps and stops them, tests/hp_reshard.py kills them",
+    "checkpoint/source_files.hpp": "a part of reshard_run.hpp; reshard_test damages what it reads",
+    "checkpoint/target_files.hpp": "a part of reshard_run.hpp; every test of it reads the checksums that it writes",
     "taskflow/verify_order.hpp": "the first pass of verify.hpp; verify_test breaks plans in both passes",
 }
 # Folders whose headers have no test files of their own, with the reason.

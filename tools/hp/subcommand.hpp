@@ -25,6 +25,7 @@ work add_offload(CLI::App& app);
 work add_sched(CLI::App& app);
 work add_trace(CLI::App& app);
 work add_truth(CLI::App& app);
+work add_reshard(CLI::App& app);
 
 struct subcommand {
   const char *name, *summary;
@@ -41,6 +42,7 @@ inline constexpr subcommand subcommands[] = {
     {"offload", "What offload to the host's memory buys in the training of large models.", add_offload},
     {"sched", "Pipeline schedules as torch's schedule files: made, proved, timed and drawn.", add_sched},
     {"trace", "A trace of a run: how long each row is busy with what, as a page.", add_trace},
-    {"truth", "How far hp plan is from published and measured runs: errors, order, bounds.", add_truth}};
+    {"truth", "How far hp plan is from published and measured runs: errors, order, bounds.", add_truth},
+    {"reshard", "A checkpoint in another layout, another framework's names, another element type.", add_reshard}};
 
 }  // namespace hp_tool

@@ -159,6 +159,10 @@ class safetensors_file {
   const safetensors_header& header() const { return header_; }
   /// Whether damage of the data would be noticed.
   bool has_checksums() const { return has_checksums_; }
+  /// The checksum of each tensor of the header, as checksum_text writes it; none where the file has none.
+  const std::vector<std::string>& checksums() const { return checksums_; }
+  /// The file's byte at which the tensors begin.
+  std::int64_t data_begin() const { return data_begin_; }
 
   /// The tensor of that name, or null. O(log tensors).
   const tensor_entry* find(std::string_view name) const {

@@ -24,19 +24,24 @@ struct tensor_entry {
   friend bool operator==(const tensor_entry&, const tensor_entry&) = default;
 };
 
+/// An element type of the safetensors format.
+struct dtype_name {
+  std::string_view name;
+  int bits;
+};
+
+/// Every element type of the format. Types of fewer than 8 bits are packed, without a gap from one byte to the next.
+/// Source: https://github.com/huggingface/safetensors, safetensors/src/tensor.rs.
+inline constexpr dtype_name all_dtypes[] = {
+    {"BOOL", 8},    {"U8", 8},      {"I8", 8},          {"U16", 16},        {"I16", 16}, {"F16", 16},
+    {"BF16", 16},   {"U32", 32},    {"I32", 32},        {"F32", 32},        {"U64", 64}, {"I64", 64},
+    {"F64", 64},    {"C64", 64},    {"F8_E4M3", 8},     {"F8_E5M2", 8},     {"F4", 4},   {"F6_E2M3", 6},
+    {"F6_E3M2", 6}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
+};
+
 /// Bits of one element; 0 for a type that the safetensors format does not know.
 constexpr int dtype_bits(std::string_view dtype) {
-  struct known {
-    std::string_view name;
-    int bits;
-  };
-  constexpr known all[] = {
-      {"BOOL", 8},    {"U8", 8},      {"I8", 8},          {"U16", 16},        {"I16", 16}, {"F16", 16},
-      {"BF16", 16},   {"U32", 32},    {"I32", 32},        {"F32", 32},        {"U64", 64}, {"I64", 64},
-      {"F64", 64},    {"C64", 64},    {"F8_E4M3", 8},     {"F8_E5M2", 8},     {"F4", 4},   {"F6_E2M3", 6},
-      {"F6_E3M2", 6}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
-  };
-  for (const known& k : all)
+  for (const dtype_name& k : all_dtypes)
     if (k.name == dtype) return k.bits;
   return 0;
 }

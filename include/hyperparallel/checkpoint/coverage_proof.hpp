@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A proof that strided sets of numbers tile 0 … n - 1: each number lies in exactly one of them.
+//
+// Every set is a box in the mixed radix that all strides span, where each stride divides the next: then the boxes are held against one
+// another, and their volumes against n. Where strides do not divide one another, or a set passes the end of a digit, each number is
+// counted.
+//
+// Laws: where `tiles` is true each number lies in exactly one set; up to 2^34 numbers the other way round, too. O(sets · dims + pairs of boxes that meet in the first digit).
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/checkpoint/strided_box.hpp>
+
+namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+
+/// The numbers begin + Σ i_d · stride_d, 0 ≤ i_d < extent_d.
+struct strided_set {
+  std::int64_t begin = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> dims{};  ///< extents and strides
+};
+
+namespace detail {
+
+/// Dims of more than one number, the widest stride first, those that continue one another as one.
+inline void normalise(strided_set& s) {
+  std::erase_if(s.dims, [](const auto& d) { return d.first == 1; });
+  std::sort(s.dims.begin(), s.dims.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (std::size_t i = s.dims.size(); i-- > 1;)
+    if (s.dims[i - 1].second == s.dims[i].second * s.dims[i].first) {
+      s.dims[i - 1] = {s.dims[i - 1].first * s.dims[i].first, s.dims[i].second};
+      s.dims.erase(s.dims.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+}
+
+/// The weights of digits that all sets are boxes of, 1 last; nothing where they do not divide one another.
+inline std::optional<std::vector<std::int64_t>> common_radix(const std::vector<strided_set>& sets) {
+  std::vector<std::int64_t> weights = {1};
+  for (const strided_set& s : sets)
+    for (std::size_t i = 0; i < s.dims.size(); ++i) weights.push_back(s.dims[i].second);
+  std::sort(weights.rbegin(), weights.rend());
+  weights.erase(std::unique(weights.begin(), weights.end()), weights.end());
+  if (weights.back() < 1) return {};
+  for (std::size_t i = 1; i < weights.size(); ++i)
+    if (weights[i - 1] % weights[i] != 0) return {};
+  return weights;
+}
+
+/// The boxes of a set in these digits; false where it is none.
+inline bool append_boxes(std::vector<index_box>& to, const strided_set& s, const std::vector<std::int64_t>& weights) {
+  std::vector<index_box> boxes = {{}};
+  std::int64_t left = s.begin;
+  std::size_t d = 0;
+  for (std::size_t w = 0; w < weights.size(); ++w) {
+    std::int64_t digit = left / weights[w];
+    left %= weights[w];
+    std::int64_t count = 1;
+    if (d < s.dims.size() && s.dims[d].second == weights[w]) count = s.dims[d++].first;
+    const std::int64_t radix = w == 0 ? INT64_MAX : weights[w - 1] / weights[w];
+    if (digit + count > radix) return false;
+    for (index_box& b : boxes) b.push_back({digit, digit + count});
+  }
+  to.insert(to.end(), boxes.begin(), boxes.end());
+  return d == s.dims.size();
+}
+
+inline bool are_disjoint(std::vector<index_box>& boxes) {
+  std::sort(boxes.begin(), boxes.end(), [](const index_box& a, const index_box& b) { return a[0].begin < b[0].begin; });
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    for (std::size_t k = i + 1; k < boxes.size() && boxes[k][0].begin < boxes[i][0].end; ++k)
+      if (intersection_of(boxes[i], boxes[k])) return false;
+  return true;
+}
+
+/// More numbers are not counted one by one: what is then no set of boxes is not proved.
+inline constexpr std::int64_t most_counted = std::int64_t{1} << 34;
+
+inline bool tiles_by_count(std::int64_t n, const std::vector<strided_set>& sets) {
+  std::vector<bool> seen(static_cast<std::size_t>(n), false);
+  std::int64_t counted = 0;
+  for (const strided_set& s : sets) {
+    std::vector<std::int64_t> index(s.dims.size(), 0);
+    for (std::int64_t at = s.begin;;) {
+      if (at < 0 || at >= n || seen[static_cast<std::size_t>(at)]) return false;
+      seen[static_cast<std::size_t>(at)] = true;
+      ++counted;
+      std::size_t d = s.dims.size();
+      while (d-- > 0) {
+        at += s.dims[d].second;
+        if (++index[d] < s.dims[d].first) break;
+        at -= s.dims[d].second * s.dims[d].first;
+        index[d] = 0;
+      }
+      if (d == static_cast<std::size_t>(-1)) break;
+    }
+  }
+  return counted == n;
+}
+
+}  // namespace detail
+
+/// Whether each of 0 … n - 1 lies in exactly one set. Precondition: extents are positive.
+inline bool tiles(std::int64_t n, std::vector<strided_set> sets) {
+  std::int64_t volume = 0;
+  for (strided_set& s : sets) {
+    detail::normalise(s);
+    std::int64_t count = 1, last = s.begin;
+    for (const auto& [extent, stride] : s.dims) {
+      count *= extent;
+      last += (extent - 1) * stride;
+    }
+    if (s.begin < 0 || last >= n) return false;
+    volume += count;
+  }
+  if (volume != n) return false;
+  const auto weights = detail::common_radix(sets);
+  std::vector<index_box> boxes;
+  bool are_boxes = weights.has_value();
+  for (std::size_t i = 0; are_boxes && i < sets.size(); ++i) are_boxes = detail::append_boxes(boxes, sets[i], *weights);
+  if (are_boxes) return detail::are_disjoint(boxes);
+  return n <= detail::most_counted && detail::tiles_by_count(n, sets);
+}
+
+}}}  // namespace hyperparallel::v0_2::reshard

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Sizes of a model that maps need, from its config.json and from texts.
+//
+//   query_heads, key_heads, head_dim, hidden, vocabulary, dense_layers, nope_dim, rope_dim, value_dim, latent_rank, tied
+//
+// Laws: a size is from 0 to 2^40; a field that is missing gives none. Errors: io_error of one line that names file and field. Needs
+// nlohmann-json on the include path.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include <hyperparallel/checkpoint/name_pattern.hpp>
+#include <hyperparallel/io/json_text.hpp>
+
+namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+
+inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
+
+/// Sizes of a config.json of Hugging Face, of a model of text and images those of the text; `path` is what errors name.
+inline numbers sizes_of_config(const nlohmann::json& config, const std::string& path) {
+  const nlohmann::json& d =
+      config.contains("text_config") && config["text_config"].is_object() ? config["text_config"] : config;
+  constexpr const char* fields[][2] = {{"num_attention_heads", "query_heads"},
+                                       {"num_key_value_heads", "key_heads"},
+                                       {"head_dim", "head_dim"},
+                                       {"hidden_size", "hidden"},
+                                       {"vocab_size", "vocabulary"},
+                                       {"first_k_dense_replace", "dense_layers"},
+                                       {"qk_nope_head_dim", "nope_dim"},
+                                       {"qk_rope_head_dim", "rope_dim"},
+                                       {"v_head_dim", "value_dim"},
+                                       {"kv_lora_rank", "latent_rank"}};
+  numbers sizes;
+  for (const auto& [field, name] : fields) {
+    if (!d.contains(field) || d[field].is_null()) continue;
+    if (!d[field].is_number_unsigned() || d[field].get<std::uint64_t>() > static_cast<std::uint64_t>(largest_size))
+      throw io_error("read", path, quoted_path(field) + " is " + shown_json(d[field]) + ", expected a size");
+    sizes[name] = d[field].get<std::int64_t>();
+  }
+  if (!sizes.contains("key_heads") && sizes.contains("query_heads")) sizes["key_heads"] = sizes["query_heads"];
+  for (const nlohmann::json* o : {&config, &d})
+    if (o->contains("tie_word_embeddings") && (*o)["tie_word_embeddings"].is_boolean())
+      sizes["tied"] = (*o)["tie_word_embeddings"].get<bool>() ? 1 : 0;
+  return sizes;
+}
+
+/// "head_dim=128,key_heads=8", over those that are there.
+inline void read_sizes(std::string_view text, numbers& sizes, const std::string& option) {
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view one = text.substr(0, comma);
+    const std::size_t equals = one.find('=');
+    const auto value = equals == std::string_view::npos ? std::nullopt : whole_number(one.substr(equals + 1));
+    const std::string name(one.substr(0, equals));
+    if (!value || *value > largest_size || name.empty() ||
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string::npos)
+      throw io_error("read", option, quoted_path(one) + " is no size; expected as head_dim=128,key_heads=8");
+    sizes[name] = *value;
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+}
+
+}}}  // namespace hyperparallel::v0_2::reshard

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What options and sets name: maps and layouts by name or file, and what is found where none is named.
+//
+// Errors: io_error of one line that names the option or the file. Needs nlohmann-json on the include path.
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <hyperparallel/checkpoint/fused_map.hpp>
+#include <hyperparallel/checkpoint/layout_map.hpp>
+#include <hyperparallel/checkpoint/layout_text.hpp>
+#include <hyperparallel/checkpoint/megatron_map.hpp>
+#include <hyperparallel/checkpoint/model_sizes.hpp>
+#include <hyperparallel/checkpoint/own_map.hpp>
+#include <hyperparallel/checkpoint/tensor_set.hpp>
+
+namespace hyperparallel { inline namespace v0_2 { namespace reshard { namespace detail {
+
+inline layout_map map_called(const std::string& name) {
+  if (name == "hf")
+    return {.name = "hf",
+            .rules = {},
+            .local = {},
+            .keeps_others = true,
+            .head = "",
+            .head_tied_to = "",
+            .text = R"({"name":"hf","others":"same"})"};
+  if (name == "megatron") return parse_layout_map(megatron_map_text, "megatron");
+  if (name == "ours") return parse_layout_map(own_map_text, "ours");
+  if (name == "hf-fused") return parse_layout_map(fused_map_text, "hf-fused");
+  if (!name.ends_with(".json"))
+    throw io_error("read", name,
+                   "there is no such map; known: hf, hf-fused, megatron, ours, or a file that ends with .json");
+  const std::vector<unsigned char> bytes = read_bytes(name, {empty_file::refused, 10'000'000});
+  return parse_layout_map({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name);
+}
+
+inline set_layout layout_called(const std::string& text, const std::string& option) {
+  if (text.find('=') != std::string::npos || text == "whole") return parse_short_layout(text, option);
+  if (!text.ends_with(".json"))
+    throw io_error("read", option,
+                   quoted_path(text) + " is no layout; expected as tp=2,pp=4, whole, or a file that ends with .json");
+  const std::vector<unsigned char> bytes = read_bytes(text, {empty_file::refused, 10'000'000});
+  return layout_of_json(
+      parse_json_object({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, text, "the layout", 8), text);
+}
+
+/// The map whose names a set has.
+inline std::string map_of_names(const tensor_set& s) {
+  for (const set_file& f : s.files)
+    for (const tensor_entry& t : f.tensors) {
+      if (t.name.starts_with("decoder.layers.") || t.name.starts_with("embedding.word_embeddings.")) return "megatron";
+      if (t.name.find("layers.") <= 6 && t.name.find(".attention_norm.") != std::string::npos) return "ours";
+      if (t.name.ends_with(".self_attn.qkv_proj.weight")) return "hf-fused";
+    }
+  return "hf";
+}
+
+/// The mesh that names of folders of Megatron-LM have.
+inline set_layout layout_of_folders(const tensor_set& s) {
+  std::int64_t most[3] = {0, 0, 0};
+  std::size_t count = 1;
+  for (const set_file& f : s.files) {
+    std::string_view left = std::string_view(f.name).substr(8);
+    left = left.substr(0, left.find('/'));
+    for (std::size_t i = 0; i < 3 && !left.empty(); ++i) {
+      const std::size_t end = std::min(left.find('_'), left.size());
+      std::int64_t value = 0;
+      for (const char c : left.substr(0, std::min<std::size_t>(end, 9)))
+        value = value * 10 + (c >= '0' && c <= '9' ? c - '0' : 0);
+      most[i] = std::max(most[i], value);
+      count = std::max(count, i + 1);
+      left.remove_prefix(std::min(end + 1, left.size()));
+    }
+  }
+  std::string text = "tp=" + std::to_string(most[0] + 1);
+  if (most[1] > 0) text += ",pp=" + std::to_string(most[1] + 1);
+  if (most[2] > 0) text += ",ep=" + std::to_string(most[2] + 1);
+  return parse_short_layout(text, "names of folders");
+}
+
+/// The folder of a set, or of its file.
+inline std::filesystem::path folder_of(const tensor_set& s) {
+  std::error_code error;
+  const std::filesystem::path path(s.path);
+  return std::filesystem::is_directory(path, error) ? path : path.parent_path();
+}
+
+/// The sizes that are known: of config.json, of a manifest, of the option.
+inline numbers known_sizes(const std::string& option, const tensor_set& s) {
+  namespace fs = std::filesystem;
+  numbers sizes;
+  std::error_code error;
+  const std::string config = (folder_of(s) / "config.json").string();
+  if (fs::is_regular_file(config, error)) {
+    const std::vector<unsigned char> bytes = read_bytes(config, {empty_file::refused, 10'000'000});
+    sizes = sizes_of_config(parse_json_object({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, config,
+                                              "the configuration", 64, json_numbers::as_python),
+                            config);
+  }
+  if (s.manifest.contains("sizes")) {
+    const std::string path = s.path + "/" + set_manifest;
+    if (!s.manifest["sizes"].is_object()) throw io_error("read", path, "'sizes' is no object");
+    for (const auto& [name, value] : s.manifest["sizes"].items()) {
+      if (!value.is_number_unsigned() || value.get<std::uint64_t>() > static_cast<std::uint64_t>(largest_size))
+        throw io_error("read", path, "the size " + quoted_path(name) + " is " + shown_json(value));
+      sizes[name] = value.get<std::int64_t>();
+    }
+  }
+  read_sizes(option, sizes, "--sizes");
+  return sizes;
+}
+
+}}}}  // namespace hyperparallel::v0_2::reshard::detail

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Any checkpoint to any other: of another layout over ranks, another framework's names and orders, another element type.
+//
+//   hp::reshard::reshard_request r{.source = "Llama-3-8B", .target = "megatron", .to = "tp=4,pp=2", .to_map = "megatron"};
+//   hp::reshard::prepared_reshard p = hp::reshard::prepare_reshard(r);      reads headers, plans, proves
+//   hp::reshard::execute_reshard(p);                                        writes, or goes on with what was begun
+//
+// Laws: the target holds each element of the source that is not named as left out, at the place that its layout and map give it; there
+// and back is the identity where the type is as wide. Errors: reshard_error, one line. Needs nlohmann-json on the include path.
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/checkpoint/named_input.hpp>
+#include <hyperparallel/checkpoint/reshard_run.hpp>
+#include <hyperparallel/checkpoint/source_view.hpp>
+
+namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+
+struct reshard_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct reshard_request {
+  std::string source, target;
+  std::string from{}, to{};             ///< layouts; empty: that of the source's manifest, whole
+  std::string from_map{}, to_map{};     ///< a name or a JSON file; empty: that of the source's names, the same
+  std::string sizes{};                  ///< over those of config.json and manifest
+  std::string dtype{};                  ///< of floats; empty: as they are
+  std::vector<std::string> keep{};      ///< globs of tensors whose type stays
+  std::int64_t scale_block = 128;       ///< of 8-bit floats; 0: a scale for each tensor
+  std::vector<std::string> left_out{};  ///< globs of what is not carried over
+  std::int64_t largest_file = 5'000'000'000;
+  reshard_limits limits{};
+};
+
+struct prepared_reshard {
+  reshard_request request;
+  tensor_set source;
+  set_layout from, to;
+  std::string from_map, to_map;
+  reshard_plan plan;
+  std::vector<side_file> beside;
+  std::string fingerprint;
+  bool is_one_file = false;
+};
+
+namespace detail {
+
+inline bool has_name_of_linear_map(std::string_view name) {
+  return name.ends_with("proj.weight") || name.ends_with(".w1.weight") || name.ends_with(".w2.weight") ||
+         name.ends_with(".w3.weight");
+}
+
+/// The element types of a request, and the tensors with scales.
+struct chosen_dtypes {
+  dtype_list dtypes;
+  std::vector<std::size_t> scaled;
+};
+
+inline chosen_dtypes choose_dtypes(const reshard_request& r, const std::vector<model_tensor>& all) {
+  chosen_dtypes c;
+  const bool is_eight = r.dtype.starts_with("F8_");
+  if (!r.dtype.empty() && find_float(r.dtype) == nullptr)
+    throw io_error("read", "--dtype",
+                   quoted_path(r.dtype) +
+                       " is no type that numbers are converted to; known: f32, f16, bf16, f64, f8_e4m3, f8_e5m2");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const model_tensor& t = all[i];
+    c.dtypes.push_back(t.dtype);
+    const bool is_kept =
+        std::any_of(r.keep.begin(), r.keep.end(), [&](const std::string& glob) { return is_glob_of(glob, t.name); });
+    if (r.dtype.empty() || is_kept || state_name(t.name).is_state() || t.dtype == r.dtype ||
+        find_float(t.dtype) == nullptr)
+      continue;
+    if (t.dtype.starts_with("F8_"))
+      throw plan_error(tensor_title(t.name) + " is " + t.dtype +
+                       ", of which numbers without scales are not known; --keep leaves its type");
+    if (is_eight && (t.extents.size() != 2 || !has_name_of_linear_map(t.name))) continue;
+    c.dtypes.back() = r.dtype;
+    if (is_eight && t.extents[0] > 0 && t.extents[1] > 0) c.scaled.push_back(i);
+  }
+  return c;
+}
+
+/// Refuses slices of tensors with scales that cut blocks.
+inline void check_blocks(const model_tensor& t, const set_layout& l, std::int64_t block) {
+  for (std::int64_t rank = 0; block > 0 && rank < l.ranks(); ++rank) {
+    const index_box box = l.slice_of(t.name, t.extents, rank);
+    for (const index_range& r : box)
+      if (r.begin % block != 0)
+        throw plan_error(tensor_title(t.name) + " would be cut at " + std::to_string(r.begin) + ", within a block of " +
+                         std::to_string(block) + " with one scale");
+  }
+}
+
+inline std::vector<side_file> files_beside(const prepared_reshard& p, const layout_map& map, const numbers& sizes) {
+  std::vector<side_file> beside;
+  if (p.is_one_file) return beside;
+  // What a folder of Hugging Face has beside its tensors.
+  std::error_code error;
+  for (const char* name : {"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+                           "tokenizer.model", "special_tokens_map.json", "added_tokens.json", "vocab.json",
+                           "merges.txt", "chat_template.jinja", "preprocessor_config.json"}) {
+    const std::filesystem::path file = folder_of(p.source) / name;
+    if (!std::filesystem::is_regular_file(file, error)) continue;
+    const std::vector<unsigned char> bytes = read_bytes(file.string());
+    beside.push_back({name, std::string(bytes.begin(), bytes.end())});
+  }
+  if (p.to.ranks() > 1 || map.name != "hf") {
+    nlohmann::json d = {{"format", "hyperparallel.set.1"},
+                        {"layout", layout_json(p.to)},
+                        {"files", nlohmann::json::array()},
+                        {"sizes", sizes}};
+    const bool is_known = map.name == "hf" || map.name == "megatron" || map.name == "ours" || map.name == "hf-fused";
+    d["map"] = is_known ? nlohmann::json(map.name) : nlohmann::json::parse(map.text);
+    for (const set_file& f : p.plan.files) d["files"].push_back(f.name);
+    beside.push_back({set_manifest, d.dump(1) + "\n"});
+  } else if (p.plan.files.size() > 1) {
+    nlohmann::json names = nlohmann::json::object();
+    std::int64_t bytes = 0;
+    for (const set_file& f : p.plan.files)
+      for (const tensor_entry& t : f.tensors) {
+        names[t.name] = f.name;
+        bytes += t.end - t.begin;
+      }
+    beside.push_back(
+        {"model.safetensors.index.json",
+         nlohmann::json{{"metadata", {{"total_size", bytes}}}, {"weight_map", std::move(names)}}.dump(1) + "\n"});
+  }
+  return beside;
+}
+
+/// Texts of the source's headers go into each header of the target: steps and seeds of a training, say. Where files disagree, the first
+/// file's count.
+inline void carry_texts(prepared_reshard& p) {
+  std::map<std::string, std::string> texts;
+  for (const set_file& f : p.source.files)
+    for (const auto& [key, text] : f.metadata)
+      if (const auto [at, is_new] = texts.emplace(key, text); !is_new && at->second != text)
+        p.plan.notes.push_back("the text " + quoted_path(key) + " of " + quoted_path(f.name) +
+                               " differs from that of an earlier file, which is kept");
+  texts["format"] = "pt";  // what transformers asks for
+  for (set_file& f : p.plan.files) f.metadata = texts;
+}
+
+/// What tells a conversion from every other: the headers of both sides, what was asked, and how the work is cut.
+inline std::string fingerprint_of(const prepared_reshard& p, const layout_map& from, const layout_map& to,
+                                  const numbers& sizes) {
+  checksum sum;
+  const auto add = [&](std::string_view text) {
+    sum.add(text);
+    sum.add(std::string_view("\0", 1));
+  };
+  for (const set_file& f : p.source.files) {
+    add(f.name + " " + std::to_string(f.bytes) + " " + std::to_string(f.changed));
+    for (const tensor_entry& t : f.tensors) add(t.name + typed_extents(t.dtype, t.extents) + std::to_string(t.begin));
+  }
+  for (const set_file& f : p.plan.files) {
+    add(f.name);
+    for (const auto& [key, text] : f.metadata) add(key + "=" + text);
+    for (const tensor_entry& t : f.tensors) add(t.name + typed_extents(t.dtype, t.extents) + std::to_string(t.begin));
+  }
+  add(layout_json(p.from).dump() + layout_json(p.to).dump() + from.text + to.text + nlohmann::json(sizes).dump());
+  for (const side_file& f : p.beside) add(f.name + f.text);
+  for (const tensor_work& w : works_of(p.plan, p.request.limits)) add(std::to_string(w.units));
+  for (const tensor_plan& t : p.plan.tensors)
+    add(t.name + t.target_dtype + (t.scales ? std::to_string(t.scales->block) : ""));
+  return checksum_text(sum.value());
+}
+
+inline prepared_reshard prepare(const reshard_request& r) {
+  prepared_reshard p{r, open_tensor_set(r.source), {}, {}, "", "", {}, {}, "", r.target.ends_with(".safetensors")};
+  const std::string manifest = r.source + "/" + set_manifest;
+  const bool has_manifest = p.source.manifest.is_object();
+  if (!r.from.empty()) {
+    p.from = layout_called(r.from, "--from");
+  } else if (has_manifest && p.source.manifest.contains("layout")) {
+    p.from = layout_of_json(p.source.manifest["layout"], manifest);
+  } else if (p.source.form == set_form::megatron_ranks) {
+    p.from = layout_of_folders(p.source);
+  } else if (p.source.form == set_form::ranks) {
+    throw io_error("read", r.source,
+                   "it has " + std::to_string(p.source.files.size()) +
+                       " files and neither index nor manifest; --from says the layout of its ranks");
+  } else {
+    p.from = parse_short_layout("whole", "--from");
+  }
+  if (p.source.form == set_form::ranks && p.from.ranks() == 1) p.source.form = set_form::whole;
+  p.to = layout_called(r.to.empty() ? "whole" : r.to, "--to");
+  if (p.is_one_file && p.to.ranks() > 1)
+    throw io_error("write", r.target,
+                   "one file does not hold the " + std::to_string(p.to.ranks()) + " ranks of " + p.to.text());
+
+  layout_map from;
+  if (!r.from_map.empty()) {
+    from = map_called(r.from_map);
+  } else if (has_manifest && p.source.manifest.contains("map")) {
+    const nlohmann::json& m = p.source.manifest["map"];
+    if (m.is_string() && m.get<std::string>().ends_with(".json"))
+      throw io_error("read", manifest, "'map' names a file");
+    from = m.is_string() ? map_called(m.get<std::string>()) : parse_layout_map(m.dump(), manifest);
+  } else {
+    from = map_called(map_of_names(p.source));
+  }
+  const layout_map to = r.to_map.empty() ? from : map_called(r.to_map);
+  p.from_map = from.name;
+  p.to_map = to.name;
+
+  numbers sizes = known_sizes(r.sizes, p.source);
+  const bool is_tied = sizes.contains("tied") && sizes["tied"] != 0;
+  const set_view source = read_source_view(p.source, {p.from, from, completed_sizes(sizes), r.left_out, is_tied});
+  chosen_dtypes chosen = choose_dtypes(r, source.tensors);
+
+  std::vector<model_tensor> tensors;  // of the target: those of the source, then scales
+  for (std::size_t i = 0; i < source.tensors.size(); ++i)
+    tensors.push_back({source.tensors[i].name, chosen.dtypes[i], source.tensors[i].extents, {}});
+  if (!chosen.scaled.empty() && to.name != "hf")
+    throw plan_error("scales have no names in the map " + quoted_path(to.name) +
+                     "; 8-bit floats are written with the map hf");
+  for (const std::size_t i : chosen.scaled) {
+    check_blocks(source.tensors[i], p.to, r.scale_block);
+    tensors.push_back(
+        {source.tensors[i].name + "_scale_inv",
+         "F32",
+         scaled_blocks::extents(source.tensors[i].extents[0], source.tensors[i].extents[1], r.scale_block),
+         {}});
+    if (std::any_of(source.tensors.begin(), source.tensors.end(),
+                    [&](const model_tensor& t) { return t.name == tensors.back().name; }))
+      throw plan_error(tensor_title(tensors.back().name) + " is there already");
+    chosen.dtypes.push_back("F32");
+  }
+  numbers target_sizes = sizes;
+  if (to.name == "megatron") target_sizes.emplace("vocabulary_multiple", 128 * p.to.size_of("tp"));
+  for (const model_tensor& t : source.tensors)
+    if (t.name == "model.embed_tokens.weight" && t.extents.size() == 2) target_sizes["vocabulary"] = t.extents[0];
+  target_view target = make_target_view(
+      tensors, chosen.dtypes, {p.to, to, completed_sizes(target_sizes), r.largest_file, p.is_one_file, is_tied});
+  p.plan = plan_reshard(source, std::move(target), chosen.scaled, r.scale_block, r.left_out);
+  carry_texts(p);
+  numbers kept = target_sizes;
+  kept.erase("vocabulary_multiple");  // it goes with the number of ranks
+  p.beside = files_beside(p, to, kept);
+  p.fingerprint = fingerprint_of(p, from, to, target_sizes);
+  return p;
+}
+
+/// Every error as one kind.
+template <class Work>
+auto as_reshard_error(const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const io_error& e) {
+    throw reshard_error(e.what());
+  } catch (const layout_error& e) {
+    throw reshard_error(e.what());
+  } catch (const view_error& e) {
+    throw reshard_error(e.what());
+  } catch (const plan_error& e) {
+    throw reshard_error(e.what());
+  }
+}
+
+}  // namespace detail
+
+inline prepared_reshard prepare_reshard(const reshard_request& r) {
+  return detail::as_reshard_error([&] { return detail::prepare(r); });
+}
+
+/// Writes the target. `progress` is called with bytes done and in all, by any thread.
+inline void execute_reshard(const prepared_reshard& p,
+                            const std::function<void(std::int64_t, std::int64_t)>& progress = {}) {
+  detail::as_reshard_error([&] {
+    partial_set partial(p.request.target, p.fingerprint, p.is_one_file);
+    reshard_run(p.source, p.plan, partial, p.request.limits, progress).run(p.beside);
+  });
+}
+
+}}}  // namespace hyperparallel::v0_2::reshard

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Runs a plan: reads each tile of a tensor, converts it, writes it to every place that the target has for it.
+//
+// Threads take tiles in turn, each with buffers of its own. What is done is kept in the journal of partial_set.hpp with the checksums of
+// its bytes, read and written, so that a run that was killed goes on.
+//
+// Laws: the target depends on plan and source alone, not on threads, cap, or where a run was stopped; each byte of the source that the
+// plan reads is read once, of tensors with scales twice. Errors: io_error, plan_error of one line; the partial folder stays for the next
+// run. O(bytes + runs).
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/checkpoint/scaled_blocks.hpp>
+#include <hyperparallel/checkpoint/source_files.hpp>
+#include <hyperparallel/checkpoint/target_files.hpp>
+
+namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+
+/// Runs a plan once.
+class reshard_run {
+ public:
+  /// `progress` is called with bytes that are read and all of them, by any thread.
+  reshard_run(const tensor_set& source, const reshard_plan& plan, partial_set& partial, const reshard_limits& limits,
+              std::function<void(std::int64_t, std::int64_t)> progress = {})
+      : plan_(plan),
+        partial_(partial),
+        threads_(limits.threads),
+        progress_(std::move(progress)),
+        works_(detail::works_of(plan, limits)),
+        source_(source, plan, works_),
+        target_(plan.files, partial) {
+    for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+      const tensor_plan& t = plan_.tensors[i];
+      const std::int64_t bytes = unit_of(t.source_dtype).bytes, tiles = works_[i].tiles.count();
+      const std::int64_t step =
+          std::max<std::int64_t>(1, detail::journalled_bytes / std::max<std::int64_t>(1, works_[i].units * bytes));
+      for (std::int64_t at = 0; at < tiles; at += step) items_.push_back({i, at, std::min(at + step, tiles)});
+      total_ += t.volume() * bytes;
+      scales_.push_back(t.scales ? std::make_unique<tensor_scales>() : nullptr);
+      if (works_[i].has_short_runs)
+        for (const file_box& b : t.targets) target_.read_again(b.file, b.tensor);
+    }
+  }
+
+  /// Writes the set with these texts beside the tensors.
+  void run(const std::vector<side_file>& beside) {
+    recall();
+    write_constants();
+    run_items();
+    source_.check();
+    target_.finish(beside);
+    partial_.finish();
+  }
+
+ private:
+  struct item {
+    std::size_t tensor;
+    std::int64_t first, end;  ///< tiles
+  };
+  struct tensor_scales {
+    std::once_flag made;
+    std::unique_ptr<scaled_blocks> blocks;
+  };
+  /// Checksums of what an item reads or writes, by file and tensor.
+  using sums = std::map<std::pair<int, int>, piecewise_checksum>;
+  struct thread_state {
+    std::vector<std::byte> tile, converted, run;
+    sums read, written;
+  };
+
+  static std::byte* room(std::vector<std::byte>& buffer, std::int64_t bytes) {
+    if (buffer.size() < static_cast<std::size_t>(bytes))
+      buffer = std::vector<std::byte>(static_cast<std::size_t>(bytes));
+    return buffer.data();
+  }
+
+  /// Takes up what the journal says is done: "item 12 r0:3:CHECKSUM w0:5:CHECKSUM".
+  void recall() {
+    is_done_.assign(items_.size(), false);
+    for (const std::string& line : partial_.done()) {
+      std::string_view left = line;
+      const auto word = [&] {
+        const std::size_t end = std::min(left.find(' '), left.size());
+        const std::string_view w = left.substr(0, end);
+        left.remove_prefix(std::min(end + 1, left.size()));
+        return w;
+      };
+      if (word() != "item") continue;
+      const auto number = whole_number(word());
+      if (!number || *number >= static_cast<std::int64_t>(items_.size()) || is_done_[static_cast<std::size_t>(*number)])
+        continue;
+      is_done_[static_cast<std::size_t>(*number)] = true;
+      while (!left.empty()) {
+        const std::string_view one = word();
+        const std::size_t a = one.find(':'), b = one.find(':', a + 1);
+        const auto file = whole_number(one.substr(1, a - 1)), tensor = whole_number(one.substr(a + 1, b - a - 1));
+        std::uint64_t part = 0;
+        std::from_chars(one.data() + b + 1, one.data() + one.size(), part, 16);
+        const bool is_read = one[0] == 'r';
+        if (file && tensor && (is_read ? source_.combine(*file, *tensor, part) : target_.combine(*file, *tensor, part)))
+          continue;
+        throw io_error("read", partial_.path_of("../journal"), "a line names a tensor that is not there");
+      }
+      const item& i = items_[static_cast<std::size_t>(*number)];
+      for (std::int64_t t = i.first; t < i.end; ++t)
+        finished_ += volume_of(works_[i.tensor].tiles.box(t)) * unit_of(plan_.tensors[i.tensor].source_dtype).bytes;
+    }
+  }
+
+  /// Of zeros the remainder is 0, wherever they lie: a checksum needs no part of them.
+  void write_constants() {
+    const std::vector<std::byte> zeros(1 << 16, std::byte{0});
+    for (const constant_range& c : plan_.constants) {
+      const std::int64_t unit = unit_of(target_.entry(c.file, c.tensor).dtype).bytes;
+      for (std::int64_t at = c.begin * unit; at < c.end * unit;) {
+        const std::int64_t n = std::min(c.end * unit - at, static_cast<std::int64_t>(zeros.size()));
+        write_all(target_.number(c.file), target_.path(c.file), zeros.data(), static_cast<std::size_t>(n),
+                  target_.begin(c.file, c.tensor) + at);
+        at += n;
+      }
+    }
+  }
+
+  void run_items() {
+    std::atomic<std::size_t> next{0};
+    std::atomic<bool> stop{false};
+    std::exception_ptr first_error;
+    std::mutex lock;
+    const auto work = [&] {
+      try {
+        thread_state state;
+        for (std::size_t i = next++; i < items_.size() && !stop; i = next++) {
+          if (is_done_[i]) continue;
+          state.read.clear();
+          state.written.clear();
+          if (!run_item(items_[i], state, stop)) return;
+          const std::lock_guard held(lock);
+          keep(i, state);
+        }
+      } catch (...) {
+        const std::lock_guard held(lock);
+        if (!first_error) first_error = std::current_exception();
+        stop = true;
+      }
+    };
+    std::vector<std::thread> others;
+    for (int i = 1; i < threads_; ++i) others.emplace_back(work);
+    work();
+    for (std::thread& t : others) t.join();
+    if (first_error) std::rethrow_exception(first_error);
+  }
+
+  void keep(std::size_t number, const thread_state& s) {
+    std::string line = "item " + std::to_string(number);
+    const auto add = [&](const char* kind, const sums& all, auto& files) {
+      for (const auto& [place, sum] : all) {
+        line +=
+            kind + std::to_string(place.first) + ":" + std::to_string(place.second) + ":" + checksum_text(sum.part());
+        files.combine(place.first, place.second, sum.part());
+      }
+    };
+    add(" r", s.read, source_);
+    add(" w", s.written, target_);
+    partial_.keep(line);
+  }
+
+  /// False where another thread's error ended it.
+  bool run_item(const item& i, thread_state& s, const std::atomic<bool>& stop) {
+    const tensor_plan& t = plan_.tensors[i.tensor];
+    if (t.scales) {
+      std::call_once(scales_[i.tensor]->made, [&] { make_scales(i.tensor, s); });
+      if (i.first == 0) write_scales(i.tensor, s);
+    }
+    for (std::int64_t tile = i.first; tile < i.end; ++tile) {
+      if (stop) return false;
+      const index_box box = works_[i.tensor].tiles.box(tile);
+      std::byte* memory = read_tile(t, box, s, true);
+      if (t.source_dtype != t.target_dtype) memory = converted(i.tensor, box, memory, s);
+      const std::vector<std::int64_t> strides = tensor_tiles::strides(box);
+      for (const file_box& target : t.targets)
+        if (const auto both = intersection_of(target.place.box, box))
+          write_part(t.target_dtype, target, *both, strides,
+                     memory + place_in(box, *both, strides) * unit_of(t.target_dtype).bytes, s);
+      const std::int64_t done = finished_ += volume_of(box) * unit_of(t.source_dtype).bytes;
+      if (progress_) progress_(done, total_);
+    }
+    return true;
+  }
+
+  std::byte* read_tile(const tensor_plan& t, const index_box& box, thread_state& s, bool is_held) {
+    const std::int64_t unit = unit_of(t.source_dtype).bytes;
+    std::byte* const tile = room(s.tile, volume_of(box) * unit);
+    const std::vector<std::int64_t> strides = tensor_tiles::strides(box);
+    for (const file_box& source : t.sources) {
+      const auto both = intersection_of(source.place.box, box);
+      if (!both) continue;
+      const placed_box part = source.place.part(*both);
+      const transfer_shape shape(*both, part.stride, strides);
+      std::byte* const run = shape.is_in_place ? nullptr : room(s.run, shape.run * unit);
+      const std::int64_t begin = source_.begin(source.file, source.tensor);
+      const tensor_entry& e = source_.entry(source.file, source.tensor);
+      piecewise_checksum* const sum =
+          is_held && source_.is_held(source.file, source.tensor)
+              ? &s.read.try_emplace({source.file, source.tensor}, e.end - e.begin).first->second
+              : nullptr;
+      read_box(source_.number(source.file), source_.path(source.file), begin + part.offset * unit, shape, unit,
+               tile + place_in(box, *both, strides) * unit, run,
+               [&](std::int64_t at, const std::byte* bytes, std::size_t count) {
+                 if (sum != nullptr) sum->add(at - begin, {bytes, count});
+               });
+    }
+    return tile;
+  }
+
+  static std::int64_t place_in(const index_box& tile, const index_box& part, const std::vector<std::int64_t>& strides) {
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < tile.size(); ++d) at += (part[d].begin - tile[d].begin) * strides[d];
+    return at;
+  }
+
+  std::byte* converted(std::size_t tensor, const index_box& box, const std::byte* memory, thread_state& s) const {
+    const tensor_plan& t = plan_.tensors[tensor];
+    const std::int64_t count = volume_of(box);
+    std::byte* const to = room(s.converted, count * unit_of(t.target_dtype).bytes);
+    if (t.scales)
+      scales_[tensor]->blocks->convert(t.source_dtype, memory, t.target_dtype, to, works_[tensor].tiles.first_unit(box),
+                                       count);
+    else
+      convert_elements(t.source_dtype, memory, t.target_dtype, to, static_cast<std::size_t>(count));
+    return to;
+  }
+
+  /// Writes a box whose first unit is at `memory`.
+  void write_part(std::string_view dtype, const file_box& target, const index_box& box,
+                  const std::vector<std::int64_t>& strides, std::byte* memory, thread_state& s) {
+    const std::int64_t unit = unit_of(dtype).bytes;
+    const placed_box part = target.place.part(box);
+    const transfer_shape shape(box, part.stride, strides);
+    std::byte* const run = shape.is_in_place ? nullptr : room(s.run, shape.run * unit);
+    const tensor_entry& e = target_.entry(target.file, target.tensor);
+    piecewise_checksum* const sum =
+        target_.is_read_again(target.file, target.tensor)
+            ? nullptr
+            : &s.written.try_emplace({target.file, target.tensor}, e.end - e.begin).first->second;
+    const std::int64_t begin = target_.begin(target.file, target.tensor);
+    write_box(target_.number(target.file), target_.path(target.file), begin + part.offset * unit, shape, unit, memory,
+              run, [&](std::int64_t at, const std::byte* bytes, std::size_t count) {
+                if (sum != nullptr) sum->add(at - begin, {bytes, count});
+              });
+  }
+
+  void make_scales(std::size_t tensor, thread_state& s) {
+    const tensor_plan& t = plan_.tensors[tensor];
+    const std::int64_t columns = t.extents.back(), rows = t.volume() / columns;
+    auto blocks = std::make_unique<scaled_blocks>(rows, columns, t.scales->block);
+    for (std::int64_t tile = 0; tile < works_[tensor].tiles.count(); ++tile) {
+      const index_box box = works_[tensor].tiles.box(tile);
+      blocks->see(t.source_dtype, read_tile(t, box, s, false), works_[tensor].tiles.first_unit(box), volume_of(box),
+                  t.name);
+    }
+    blocks->finish(t.target_dtype);
+    scales_[tensor]->blocks = std::move(blocks);
+  }
+
+  void write_scales(std::size_t tensor, thread_state& s) {
+    const scale_plan& plan = *plan_.tensors[tensor].scales;
+    const std::span<const float> values = scales_[tensor]->blocks->scales();
+    std::vector<std::byte> bytes(4 * values.size());
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    index_box all;
+    for (const std::int64_t e : plan.extents) all.push_back({0, e});
+    const std::vector<std::int64_t> strides = tensor_tiles::strides(all);
+    for (const file_box& target : plan.targets)
+      write_part("F32", target, target.place.box, strides, bytes.data() + 4 * place_in(all, target.place.box, strides),
+                 s);
+  }
+
+  const reshard_plan& plan_;
+  partial_set& partial_;
+  int threads_;
+  std::function<void(std::int64_t, std::int64_t)> progress_;
+  std::vector<detail::tensor_work> works_;
+  source_files source_;
+  target_files target_;
+  std::vector<item> items_;
+  std::vector<bool> is_done_;
+  std::vector<std::unique_ptr<tensor_scales>> scales_;
+  std::int64_t total_ = 0;
+  std::atomic<std::int64_t> finished_{0};
+};
+
+}}}  // namespace hyperparallel::v0_2::reshard

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The files that a run writes, with their headers and checksums, in a partial set.
+//
+// Laws: a file has its size from the beginning, its header at the end; the checksum of a tensor is that of its bytes, whatever order they
+// were written in. Errors: io_error of one line. O(bytes).
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <hyperparallel/checkpoint/box_transfer.hpp>
+#include <hyperparallel/checkpoint/partial_set.hpp>
+#include <hyperparallel/checkpoint/piecewise_checksum.hpp>
+#include <hyperparallel/checkpoint/tensor_set.hpp>
+#include <hyperparallel/io/safetensors.hpp>
+
+namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+
+/// A text file beside the tensors: an index, a manifest.
+struct side_file {
+  std::string name, text;
+};
+
+class target_files {
+ public:
+  target_files(const std::vector<set_file>& files, const partial_set& partial) : files_(files), partial_(partial) {
+    try {
+      open_all();
+    } catch (...) {
+      close_all();
+      throw;
+    }
+  }
+  target_files(const target_files&) = delete;
+  target_files& operator=(const target_files&) = delete;
+  ~target_files() { close_all(); }
+
+  int number(int file) const { return open_[static_cast<std::size_t>(file)]; }
+  std::string path(int file) const { return partial_.path_of(files_[static_cast<std::size_t>(file)].name); }
+  const tensor_entry& entry(int file, int tensor) const {
+    return files_[static_cast<std::size_t>(file)].tensors[static_cast<std::size_t>(tensor)];
+  }
+  /// The byte of the file at which a tensor begins.
+  std::int64_t begin(int file, int tensor) const {
+    return data_[static_cast<std::size_t>(file)] + entry(file, tensor).begin;
+  }
+
+  /// The checksum of a tensor is made by reading it when all is written, as its runs are short.
+  void read_again(int file, int tensor) {
+    is_read_again_[static_cast<std::size_t>(file)][static_cast<std::size_t>(tensor)] = true;
+  }
+  bool is_read_again(int file, int tensor) const {
+    return is_read_again_[static_cast<std::size_t>(file)][static_cast<std::size_t>(tensor)];
+  }
+  /// Adds what was written. False where there is no such tensor.
+  bool combine(std::int64_t file, std::int64_t tensor, std::uint64_t part) {
+    if (file < 0 || file >= static_cast<std::int64_t>(sums_.size())) return false;
+    auto& of_file = sums_[static_cast<std::size_t>(file)];
+    if (tensor < 0 || tensor >= static_cast<std::int64_t>(of_file.size())) return false;
+    of_file[static_cast<std::size_t>(tensor)].combine(part);
+    return true;
+  }
+
+  /// Writes headers with checksums, and texts beside them; all of it is durable then.
+  void finish(const std::vector<side_file>& beside) {
+    for (std::size_t f = 0; f < files_.size(); ++f) {
+      std::vector<std::uint64_t> values;
+      for (std::size_t t = 0; t < files_[f].tensors.size(); ++t) values.push_back(value_of(f, t));
+      const std::string file = partial_.path_of(files_[f].name), text = header_text(files_[f], values, file);
+      write_all(open_[f], file, reinterpret_cast<const std::byte*>(text.data()), text.size(), 0);
+      if (::fsync(open_[f]) != 0) throw io_error("write", file, errno);
+      partial_set::sync_folder(std::filesystem::path(file).parent_path().string());
+    }
+    for (const side_file& s : beside) write_side(s);
+    partial_set::sync_folder(partial_.path_of(""));
+  }
+
+ private:
+  static std::string header_text(const set_file& f, const std::vector<std::uint64_t>& checksums,
+                                 const std::string& path) {
+    namespace io = hyperparallel::detail;
+    safetensors_header header;
+    header.tensors = f.tensors;
+    header.metadata = f.metadata;
+    for (std::size_t t = 0; t < f.tensors.size(); ++t)
+      header.metadata[io::tensor_key + f.tensors[t].name] = checksum_text(checksums[t]);
+    header.metadata[io::algorithm_key] = io::algorithm_name;
+    header.metadata[io::header_key] = std::string(io::checksum_digits, '0');
+    std::string text = write_safetensors_header(header, path);
+    const std::size_t place = io::seal_place(text);
+    text.replace(place, io::checksum_digits, io::seal_of(text, place));
+    return text;
+  }
+
+  void open_all() {
+    std::int64_t bytes = 0;
+    for (const set_file& f : files_) {
+      const std::string file = partial_.path_of(f.name);
+      std::error_code error;
+      std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);
+      if (error) throw io_error("write", file, error.value());
+      const int number = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+      if (number < 0) throw io_error("write", file, errno);
+      open_.push_back(number);
+      const std::vector<std::uint64_t> none(f.tensors.size(), 0);
+      data_.push_back(static_cast<std::int64_t>(header_text(f, none, file).size()));
+      const std::int64_t size = data_.back() + (f.tensors.empty() ? 0 : f.tensors.back().end);
+      if (::ftruncate(number, static_cast<off_t>(size)) != 0) throw io_error("write", file, errno);
+      bytes += size;
+      sums_.emplace_back();
+      for (const tensor_entry& t : f.tensors) sums_.back().emplace_back(t.end - t.begin);
+      is_read_again_.emplace_back(f.tensors.size(), false);
+    }
+    if (partial_.done().empty() && bytes > partial_.free_bytes())
+      throw io_error("write", partial_.path_of(""),
+                     "the set has " + std::to_string(bytes) + " bytes, the file system has " +
+                         std::to_string(partial_.free_bytes()) + " left");
+  }
+
+  std::uint64_t value_of(std::size_t f, std::size_t t) const {
+    if (!is_read_again_[f][t]) return sums_[f][t].value();
+    const tensor_entry& e = files_[f].tensors[t];
+    piecewise_checksum sum(e.end - e.begin);
+    std::vector<std::byte> buffer(std::size_t{1} << 18);
+    for (std::int64_t at = 0; at < e.end - e.begin;) {
+      const auto n = static_cast<std::size_t>(std::min(e.end - e.begin - at, static_cast<std::int64_t>(buffer.size())));
+      read_all(open_[f], partial_.path_of(files_[f].name), buffer.data(), n, data_[f] + e.begin + at);
+      sum.add(at, {buffer.data(), n});
+      at += static_cast<std::int64_t>(n);
+    }
+    return sum.value();
+  }
+
+  void write_side(const side_file& s) const {
+    const std::string file = partial_.path_of(s.name);
+    const int number = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (number < 0) throw io_error("write", file, errno);
+    const hyperparallel::detail::open_file closes{number};
+    write_all(number, file, reinterpret_cast<const std::byte*>(s.text.data()), s.text.size(), 0);
+    if (::fsync(number) != 0) throw io_error("write", file, errno);
+  }
+
+  void close_all() {
+    for (const int number : open_) ::close(number);
+    open_.clear();
+  }
+
+  const std::vector<set_file>& files_;
+  const partial_set& partial_;
+  std::vector<int> open_;
+  std::vector<std::int64_t> data_;  ///< where the tensors of each file begin
+  std::vector<std::vector<piecewise_checksum>> sums_;
+  std::vector<std::vector<bool>> is_read_again_;
+};
+
+}}}  // namespace hyperparallel::v0_2::reshard

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The files that a set of a model's tensors is to have under a layout and a map: their tensors, and where each piece goes.
+//
+//   one rank, names of Hugging Face        model.safetensors, or model-00001-of-00003.safetensors and so on with their index
+//   Megatron-LM's map                      mp_rank_TT[_PPP][_EEE]/model.safetensors
+//   others                                 rank_tp0_pp1.safetensors
+//
+// Laws: each tensor of the model that is not left out goes into at least one file; a tensor of a file has all its parts. Errors:
+// layout_error, view_error, one line. O(tensors · rules + tensors of all files).
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/checkpoint/set_view.hpp>
+
+namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+
+struct target_request {
+  set_layout layout;
+  layout_map map;
+  numbers sizes;                              ///< completed_sizes
+  std::int64_t largest_file = 5'000'000'000;  ///< bytes of tensors, of one rank's files
+  bool one_file = false;                      ///< the path is that of a file
+  bool is_tied = false;                       ///< the head is the table of the embedding
+};
+
+struct target_view {
+  set_view view;  ///< tensors as in the source, in its order
+  std::vector<set_file> files;
+  std::vector<std::string> not_carried{};  ///< tensors that no rule writes
+};
+
+/// Which elements of each tensor are written in what type, by default those of the source.
+using dtype_list = std::vector<std::string>;
+
+namespace detail {
+
+class target_writer {
+ public:
+  target_writer(const std::vector<model_tensor>& source, const dtype_list& dtypes, const target_request& r) : r_(r) {
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      out_.view.tensors.push_back({source[i].name, dtypes[i], source[i].extents, {}});
+      layers_ = std::max(layers_, layer_of(source[i].name).value_or(-1) + 1);
+      experts_ = std::max(experts_, expert_of(source[i].name).value_or(-1) + 1);
+      names_.emplace(source[i].name, i);
+    }
+    if (!r_.layout.stages.empty() && r_.layout.layers_of(r_.layout.size_of("pp") - 1, layers_).end != layers_)
+      throw layout_error("'stages' are of " +
+                         std::to_string(r_.layout.layers_of(r_.layout.size_of("pp") - 1, layers_).end) +
+                         " layers, the model has " + std::to_string(layers_));
+    // A head that is tied is written on the last of several stages, which has no table of its own.
+    if (r_.is_tied && r_.layout.size_of("pp") > 1 && !r_.map.head.empty() && !names_.contains(r_.map.head))
+      if (const auto table = names_.find(r_.map.head_tied_to); table != names_.end())
+        names_.emplace(r_.map.head, table->second);
+  }
+
+  target_view write() {
+    find_instances();
+    for (std::int64_t rank = 0; rank < r_.layout.ranks(); ++rank) write_rank(rank);
+    return std::move(out_);
+  }
+
+ private:
+  /// Tensors of the model that make one tensor of the framework; of several experts where they are stacked.
+  struct instance {
+    const map_rule* rule = nullptr;  ///< null: the same on both sides
+    numbers captured;
+    std::string before, after;  ///< of a state's name, "first_moment(" and ")"
+    std::vector<std::map<std::int64_t, std::pair<std::string, std::size_t>>>
+        parts;              ///< name and number of each, by its place in the stack
+    std::size_t first = 0;  ///< of the model's tensors: its place in the order
+  };
+  /// A tensor of one rank.
+  struct local_tensor {
+    const instance* of;
+    tensor_entry entry;
+    std::vector<std::pair<std::size_t, set_piece>> pieces;  ///< of which tensor of the model
+    std::vector<index_range> constants;
+  };
+
+  bool holds_condition(const map_rule& rule, const numbers& captured) const {
+    const auto is_there = [&](const name_pattern& p) {
+      const auto name = p.filled(captured, r_.sizes);
+      return name && names_.contains(*name);
+    };
+    return (!rule.with || is_there(*rule.with)) && (!rule.without || !is_there(*rule.without));
+  }
+
+  void find_instances() {
+    std::map<std::pair<std::size_t, std::string>, std::size_t> place;
+    for (const auto& [name, number] : names_) {
+      bool is_read = false;
+      const state_name state(name);
+      for (std::size_t i = 0; i < r_.map.rules.size(); ++i) {
+        const map_rule& rule = r_.map.rules[i];
+        if (rule.reads_only) continue;
+        const std::string stacked = rule.stacked();
+        for (std::size_t p = 0; p < rule.parts.size(); ++p) {
+          auto captured = rule.parts[p].hf.matched(state.tensor, r_.sizes);
+          if (!captured || !holds_condition(rule, *captured)) continue;
+          const std::int64_t at = stacked.empty() ? 0 : captured->find(stacked)->second;
+          if (!stacked.empty()) captured->erase(stacked);
+          const std::string key = state.of(rule.theirs.filled(*captured, {}).value_or(""));
+          const auto [found, is_new] = place.emplace(std::pair(i, key), instances_.size());
+          if (is_new)
+            instances_.push_back({&rule, *captured, std::string(state.before), std::string(state.after), {}, number});
+          instance& one = instances_[found->second];
+          one.parts.resize(rule.parts.size());
+          one.parts[p][at] = {name, number};
+          one.first = std::min(one.first, number);
+          is_read = true;
+        }
+      }
+      if (is_read) continue;
+      if (!r_.map.keeps_others) {
+        out_.not_carried.push_back(name);
+        continue;
+      }
+      instances_.push_back({nullptr, {}, "", "", {{{0, {name, number}}}}, number});
+    }
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // by the first tensor of the model
+    for (std::size_t i = 0; i < instances_.size(); ++i) order.push_back({instances_[i].first, i});
+    std::sort(order.begin(), order.end());
+    std::vector<instance> sorted;
+    for (const auto& [first, i] : order) sorted.push_back(std::move(instances_[i]));
+    instances_ = std::move(sorted);
+    for (const instance& one : instances_)
+      for (std::size_t p = 0; p < one.parts.size(); ++p)
+        if (one.parts[p].empty())
+          throw layout_error(quoted_path(one.rule->theirs.filled(one.captured, {}).value_or(one.rule->theirs.text())) +
+                             " needs " + quoted_path(one.rule->parts[p].hf.text()) + ", which the source has not");
+  }
+
+  std::string name_on(const instance& one, std::int64_t rank) const {
+    if (one.rule == nullptr) return one.parts[0].begin()->second.first;
+    numbers local = one.captured;
+    if (r_.map.local.contains("layer") && local.contains("layer"))
+      local["layer"] -= r_.layout.layers_of(r_.layout.coordinate(rank, "pp"), layers_).begin;
+    if (r_.map.local.contains("expert") && local.contains("expert"))
+      local["expert"] -= r_.layout.experts_of(rank, experts_).begin;
+    const auto name = one.rule->theirs.filled(local, r_.sizes);
+    if (!name) throw layout_error(quoted_path(one.rule->theirs.text()) + " lacks a number");
+    return one.before + *name + one.after;
+  }
+
+  std::int64_t extent_of(const map_part& p, const std::string& what) const {
+    const auto extent = p.extent.value(r_.sizes);
+    if (!extent) throw view_error(what + ": the size " + p.extent.text + " is not known; say it with --sizes");
+    return *extent;
+  }
+
+  /// The tensor of an instance that a rank has, if it has any.
+  bool make(const instance& one, std::int64_t rank, local_tensor& t) const {
+    static const map_part same{};
+    static const map_rule unchanged{};
+    const map_rule& rule = one.rule != nullptr ? *one.rule : unchanged;
+    std::vector<std::vector<std::pair<std::string, std::size_t>>> held(one.parts.size());
+    for (std::size_t p = 0; p < one.parts.size(); ++p)
+      for (const auto& [at, tensor] : one.parts[p])
+        if (r_.layout.holds(tensor.first, rank, layers_, experts_)) held[p].push_back(tensor);
+    for (std::size_t p = 1; p < held.size(); ++p)
+      if (held[p].size() != held[0].size())
+        throw layout_error("the layout parts " +
+                           quoted_path(held[0].empty() ? rule.parts[0].hf.text() : held[0][0].first) + " from " +
+                           quoted_path(rule.parts[p].hf.text()));
+    if (held[0].empty()) return false;
+    const std::string title = name_on(one, rank), what = tensor_title(title);
+    const model_tensor& first = out_.view.tensors[held[0][0].second];
+    const element_unit unit = unit_of(first.dtype);
+    const bool plain = rule.is.dims.empty();
+    numbers extents;  // of the tensor's names
+    struct placed {
+      const map_part* part;
+      tensor_view view;
+      numbers extents;
+      std::vector<std::int64_t> whole;
+      index_box slice;
+      std::size_t tensor;
+      std::int64_t at;
+    };
+    std::vector<placed> all;
+    std::int64_t joined = 0;
+    for (std::size_t p = 0; p < held.size(); ++p) {
+      const map_part& part = one.rule != nullptr ? rule.parts[p] : same;
+      const std::int64_t extent = rule.join.empty() ? 1 : extent_of(part, what);
+      for (std::size_t k = 0; k < held[p].size(); ++k) {
+        const auto& [name, number] = held[p][k];
+        const model_tensor& m = out_.view.tensors[number];
+        if (m.dtype != first.dtype)
+          throw view_error(what + " joins " + tensor_title(m.name) + ", which is " + m.dtype + ", with " + first.dtype);
+        placed q{&part,
+                 plain ? plain_view(m.extents.size()) : part.view,
+                 {},
+                 in_units(m.extents, m.dtype, tensor_title(m.name)),
+                 {},
+                 number,
+                 static_cast<std::int64_t>(k)};
+        std::vector<std::int64_t> padded = q.whole;
+        if (rule.rows_multiple) pad(padded, rule, name);
+        q.slice = r_.layout.slice_of(name, padded, rank);
+        if (padded != q.whole) {
+          t.constants.push_back(
+              {std::max(q.slice[0].begin, q.whole[0]) - q.slice[0].begin, q.slice[0].end - q.slice[0].begin});
+          q.whole = padded;
+        }
+        std::vector<std::int64_t> local;
+        for (const index_range& r : q.slice) local.push_back(r.extent());
+        numbers known = r_.sizes;
+        if (!rule.join.empty()) known[rule.join] = extent;
+        if (!part.taken.empty()) {
+          const auto of = part.of.value(r_.sizes);
+          if (!of) throw view_error(what + ": a size of " + part.of.text + " is not known; say it with --sizes");
+          known[part.taken] = *of;
+        }
+        q.extents = solve_view(q.view, local, known, tensor_title(m.name));
+        q.extents.erase(part.taken);
+        for (const std::string& as : part.taken_as) q.extents[as] = extent_named(r_.sizes, as, what);
+        for (const auto& [n, e] : q.extents) {
+          const auto [before, is_new] = extents.emplace(n, e);
+          if (!is_new && before->second != e && n != rule.join)
+            throw view_error(what + ": " + n + " is " + std::to_string(before->second) + " in one part and " +
+                             std::to_string(e) + " in another");
+        }
+        all.push_back(std::move(q));
+      }
+      joined += extent;
+    }
+    const std::string stacked = one.rule != nullptr ? rule.stacked() : "";
+    if (!rule.join.empty()) extents[rule.join] = joined;
+    if (!stacked.empty()) extents[stacked] = static_cast<std::int64_t>(held[0].size());
+    const tensor_view is = plain ? plain_view(all[0].slice.size()) : rule.is;
+    t.of = &one;
+    t.entry = {title, first.dtype, reshard::extents_of(is, extents), 0, 0};
+    if (!t.entry.extents.empty()) t.entry.extents.back() *= unit.elements;
+    const numbers strides = strides_of(is, extents);
+    std::int64_t offset = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const placed& q = all[i];
+      if (i > 0 && q.part != all[i - 1].part && !rule.join.empty())
+        offset += extent_of(*all[i - 1].part, what) * strides.find(rule.join)->second;
+      if (volume_of(q.slice) == 0) continue;
+      set_piece piece = piece_of(*q.part, q.view, q.extents, strides,
+                                 offset + (stacked.empty() ? 0 : q.at * strides.find(stacked)->second), q.whole,
+                                 q.slice, r_.sizes, what);
+      const std::vector<std::int64_t> whole = in_units(out_.view.tensors[q.tensor].extents, first.dtype, what);
+      if (whole != q.whole) {  // rows of a plain view
+        for (index_range& c : t.constants)
+          c = {c.begin * strides.find("#0")->second, c.end * strides.find("#0")->second};
+        piece.view[0] = {whole[0]};
+        piece.place.box[0].end = std::min(piece.place.box[0].end, whole[0]);
+        if (piece.place.box[0].begin >= piece.place.box[0].end) continue;
+      }
+      if (unit.elements != 1 && !piece.place.stride.empty() && piece.place.stride.back() != 1)
+        throw view_error(what + " has packed elements, which are not transposed");
+      t.pieces.push_back({q.tensor, std::move(piece)});
+    }
+    return true;
+  }
+
+  void pad(std::vector<std::int64_t>& extents, const map_rule& rule, const std::string& name) const {
+    const auto multiple = rule.rows_multiple->value(r_.sizes);
+    if (!multiple || *multiple < 1 || *multiple > std::int64_t{1} << 40)
+      throw view_error(tensor_title(name) + ": the size " + rule.rows_multiple->text +
+                       " is not known; say it with --sizes");
+    extents[0] = (extents[0] + *multiple - 1) / *multiple * *multiple;
+  }
+
+  void write_rank(std::int64_t rank) {
+    std::vector<local_tensor> all;
+    std::set<std::string> names;
+    for (const instance& one : instances_) {
+      local_tensor t{};
+      if (!make(one, rank, t)) continue;
+      if (!names.insert(t.entry.name).second)
+        throw layout_error(tensor_title(t.entry.name) + " would be written twice");
+      all.push_back(std::move(t));
+    }
+    // Larger elements first: each tensor then begins at a multiple of its element's size.
+    std::vector<std::pair<int, std::size_t>> order;
+    for (std::size_t i = 0; i < all.size(); ++i) order.push_back({-dtype_bits(all[i].entry.dtype), i});
+    std::sort(order.begin(), order.end());
+    const std::size_t first = out_.files.size();
+    out_.files.push_back({"", name_of_rank(rank), 0, {}, {}, 0, 0, {}});
+    std::int64_t at = 0;
+    for (const auto& [bits, number_of] : order) {
+      local_tensor& t = all[number_of];
+      const std::int64_t bytes = entry_bytes("write", out_.files.back().name, t.entry);
+      if (splits() && at > 0 && at + bytes > r_.largest_file) {
+        out_.files.push_back({"", "", 0, {}, {}, 0, 0, {}});
+        at = 0;
+      }
+      set_file& f = out_.files.back();
+      t.entry.begin = at;
+      t.entry.end = at += bytes;
+      const int file = static_cast<int>(out_.files.size()) - 1, number = static_cast<int>(f.tensors.size());
+      for (auto& [tensor, piece] : t.pieces) {
+        piece.file = file;
+        piece.tensor = number;
+        out_.view.tensors[tensor].pieces.push_back(std::move(piece));
+      }
+      for (const index_range& c : t.constants)
+        if (c.begin < c.end) out_.view.constants.push_back({file, number, c.begin, c.end});
+      f.tensors.push_back(std::move(t.entry));
+    }
+    if (!splits()) return;
+    const std::size_t count = out_.files.size() - first;
+    for (std::size_t i = 0; i < count; ++i) {
+      char name[64] = "model.safetensors";
+      if (count > 1) std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", i + 1, count);
+      out_.files[first + i].name = name;
+    }
+  }
+
+  /// Whether the tensors go into several files with an index where they are large.
+  bool splits() const { return r_.layout.ranks() == 1 && !r_.one_file && r_.map.name != "megatron"; }
+
+  std::string name_of_rank(std::int64_t rank) const {
+    const set_layout& l = r_.layout;
+    if (r_.one_file) return "model.safetensors";
+    if (r_.map.name == "megatron") {
+      char name[96];
+      const auto at = [&](const char* axis) { return static_cast<int>(l.coordinate(rank, axis)); };
+      int n = std::snprintf(name, sizeof name, "mp_rank_%02d", at("tp"));
+      if (l.size_of("pp") > 1)
+        n += std::snprintf(name + n, sizeof name - static_cast<std::size_t>(n), "_%03d", at("pp"));
+      if (l.size_of("ep") > 1)
+        n += std::snprintf(name + n, sizeof name - static_cast<std::size_t>(n), "_%03d", at("ep"));
+      return std::string(name) + "/model.safetensors";
+    }
+    std::string name = "rank";
+    for (const layout_axis& a : l.axes) name += "_" + a.name + std::to_string(l.coordinate(rank, a.name));
+    return l.ranks() == 1 ? "model.safetensors" : name + ".safetensors";
+  }
+
+  const target_request& r_;
+  std::int64_t layers_ = 0, experts_ = 0;
+  std::map<std::string, std::size_t> names_;
+  std::vector<instance> instances_;
+  target_view out_;
+};
+
+}  // namespace detail
+
+inline target_view make_target_view(const std::vector<model_tensor>& source, const dtype_list& dtypes,
+                                    const target_request& r) {
+  for (const layout_axis& a : r.layout.axes)
+    if (r.map.name == "megatron" && a.name != "tp" && a.name != "pp" && a.name != "ep")
+      throw layout_error("Megatron-LM's folders have no place for the axis " + quoted_path(a.name) +
+                         "; known: tp, pp, ep");
+  return detail::target_writer(source, dtypes, r).write();
+}
+
+}}}  // namespace hyperparallel::v0_2::reshard

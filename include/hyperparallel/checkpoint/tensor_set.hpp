@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The tensors of a checkpoint over files, from their headers alone.
+//
+//   hp::reshard::tensor_set s = hp::reshard::open_tensor_set("Llama-3-8B");
+//
+//   one.safetensors                                  one file
+//   a folder with *.safetensors.index.json           files of Hugging Face, each tensor in one of them
+//   a folder with hyperparallel_set.json             files of ranks that this library wrote, with their layout
+//   a folder of mp_rank_TT[_PPP[_EEE]]/              files of ranks as Megatron-LM lays them out, as safetensors
+//   a folder of several .safetensors                 files of ranks in the order of their names
+//
+// Pickles (.pt, .bin, PyTorch DCP) are refused by name with what to export instead: to read one is to run it.
+//
+// Laws: what is read is the headers, no data; a set of Hugging Face has each tensor once, its index names exactly the tensors of its
+// files and their bytes together; no file lies outside the folder, but for blobs of Hugging Face's cache. Errors: io_error of one line
+// that names the file and, where one is concerned, the tensor. O(bytes of headers + tensors · log tensors).
+// Sources: huggingface/transformers, utils/hub.py, for the index; NVIDIA/Megatron-LM, training/checkpointing.py, for folders.
+
+#include <sys/stat.h>
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <hyperparallel/checkpoint/name_pattern.hpp>
+#include <hyperparallel/io/json_text.hpp>
+#include <hyperparallel/io/safetensors.hpp>
+#include <hyperparallel/io/text_file.hpp>
+
+namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+
+struct set_file {
+  std::string path;
+  std::string name;  ///< within the folder
+  std::int64_t data_begin = 0;
+  std::vector<tensor_entry> tensors;
+  std::vector<std::string> checksums;             ///< of the tensors; empty: the file has none
+  std::int64_t bytes = 0, changed = 0;            ///< of the file; when it was written, in nanoseconds
+  std::map<std::string, std::string> metadata{};  ///< texts of the header, checksums left out
+};
+
+enum class set_form : unsigned char { whole, megatron_ranks, ranks };
+
+struct tensor_set {
+  std::string path;
+  set_form form = set_form::whole;
+  std::vector<set_file> files;
+  nlohmann::json manifest{};  ///< null where there is none
+};
+
+/// The name of what `hp reshard` writes beside files of ranks.
+inline constexpr const char* set_manifest = "hyperparallel_set.json";
+/// Longer indexes and manifests are refused.
+inline constexpr std::int64_t largest_set_index = 100'000'000;
+
+namespace detail {
+
+namespace fs = std::filesystem;
+
+inline set_file open_set_file(const std::string& path, const std::string& name) {
+  const safetensors_file file(path);
+  set_file f{path, name, file.data_begin(), file.header().tensors, file.checksums(), 0, 0, file.header().metadata};
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0) throw io_error("read", path, errno);
+  f.bytes = found.st_size;
+  f.changed = std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
+  return f;
+}
+
+/// Refuses a file that is a pickle, or leads to some.
+inline void refuse_pickle(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  const auto ends = [&](const char* end) { return name.ends_with(end); };
+  if (name == ".metadata" || ends(".distcp"))
+    throw io_error(
+        "read", path,
+        "a checkpoint of torch.distributed.checkpoint, whose metadata is a pickle; load it in PyTorch and save it with "
+        "safetensors.torch.save_file, or write it with HuggingFaceStorageWriter");
+  if (ends(".pt") || ends(".pth") || ends(".bin") || ends(".ckpt") || ends(".pkl"))
+    throw io_error(
+        "read", path,
+        "a pickle, which is not read as to read it is to run it; load it in PyTorch with weights_only=True and save it "
+        "with safetensors.torch.save_file");
+}
+
+/// The path of a file that a text of the folder names. Throws io_error, as of reading `source`, where it is outside.
+inline std::string path_within(const fs::path& folder, const std::string& name, const std::string& source) {
+  const fs::path relative(name);
+  bool inside = !name.empty() && relative.is_relative() && name.find('\0') == std::string::npos &&
+                name.find('\\') == std::string::npos;
+  for (const fs::path& part : relative) inside = inside && part != ".." && part != ".";
+  if (!inside)
+    throw io_error("read", source, "it names the file " + quoted_path(name) + ", which lies outside the folder");
+  refuse_pickle((folder / relative).string());
+  std::error_code error;
+  const fs::path real = fs::canonical(folder / relative, error);
+  if (error) throw io_error("read", (folder / relative).string(), error.value());
+  const fs::path root = fs::canonical(folder, error);
+  if (error) throw io_error("read", folder.string(), error.value());
+  const fs::path from_root = real.lexically_relative(root);
+  // Snapshots of Hugging Face's cache are links to ../../blobs.
+  const bool is_blob = real.parent_path().filename() == "blobs" && root.parent_path().filename() == "snapshots" &&
+                       real.parent_path().parent_path() == root.parent_path().parent_path();
+  if ((from_root.empty() || *from_root.begin() == "..") && !is_blob)
+    throw io_error("read", source, "it names the file " + quoted_path(name) + ", a link that leads outside the folder");
+  return (folder / relative).string();
+}
+
+inline nlohmann::json read_set_json(const std::string& path, const char* subject) {
+  const std::vector<unsigned char> bytes = read_bytes(path, {empty_file::refused, largest_set_index});
+  return parse_json_object({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, subject, 16);
+}
+
+/// The tensors that an index names, each with its file, and the bytes that it says; 0 where it says none.
+struct set_index {
+  std::map<std::string, std::string> file_of;
+  std::int64_t bytes = 0;
+};
+
+inline set_index parse_set_index(const nlohmann::json& d, const std::string& path) {
+  if (!d.contains("weight_map") || !d["weight_map"].is_object())
+    throw io_error("read", path, "the index has no object 'weight_map'");
+  set_index index;
+  for (const auto& [tensor, file] : d["weight_map"].items()) {
+    if (!file.is_string())
+      throw io_error("read", path,
+                     tensor_title(tensor) + " is in " + shown_json(file) + ", which is no name of a file");
+    index.file_of[tensor] = file.get<std::string>();
+  }
+  if (d.contains("metadata") && d["metadata"].is_object() && d["metadata"].contains("total_size")) {
+    const nlohmann::json& total = d["metadata"]["total_size"];
+    const bool is_count = total.is_number() && total.get<double>() >= 0 && total.get<double>() <= 0x1p62;
+    if (!is_count)
+      throw io_error("read", path, "'total_size' is " + shown_json(total) + ", which is no number of bytes");
+    index.bytes = static_cast<std::int64_t>(total.get<double>());
+    if (total.is_number_integer()) index.bytes = total.get<std::int64_t>();
+  }
+  return index;
+}
+
+inline void open_indexed(tensor_set& s, const fs::path& folder, const std::string& path) {
+  const set_index index = parse_set_index(read_set_json(path, "the index"), path);
+  std::map<std::string, std::size_t> place;
+  for (const auto& [tensor, name] : index.file_of)
+    if (place.emplace(name, 0).second) path_within(folder, name, path);
+  for (auto& [name, at] : place) {
+    at = s.files.size();
+    s.files.push_back(open_set_file(path_within(folder, name, path), name));
+  }
+  std::map<std::string_view, const set_file*> holder;
+  std::int64_t bytes = 0;
+  for (const set_file& f : s.files)
+    for (const tensor_entry& t : f.tensors) {
+      if (const auto [before, is_new] = holder.emplace(t.name, &f); !is_new)
+        throw io_error("read", f.path, tensor_title(t.name) + " is in " + quoted_path(before->second->name) + ", too");
+      const auto named = index.file_of.find(t.name);
+      if (named == index.file_of.end())
+        throw io_error("read", path, tensor_title(t.name) + " of " + quoted_path(f.name) + " is not in the index");
+      if (named->second != f.name)
+        throw io_error("read", path,
+                       tensor_title(t.name) + " is said to be in " + quoted_path(named->second) + ", it is in " +
+                           quoted_path(f.name));
+      bytes += t.end - t.begin;
+    }
+  for (const auto& [tensor, name] : index.file_of)
+    if (!holder.contains(tensor))
+      throw io_error("read", path,
+                     tensor_title(tensor) + " is said to be in " + quoted_path(name) + ", which lacks it");
+  if (index.bytes != 0 && index.bytes != bytes)
+    throw io_error(
+        "read", path,
+        "'total_size' is " + std::to_string(index.bytes) + " bytes, the tensors have " + std::to_string(bytes));
+}
+
+inline void open_manifest(tensor_set& s, const fs::path& folder, const std::string& path) {
+  s.manifest = read_set_json(path, "the manifest");
+  if (!s.manifest.contains("files") || !s.manifest["files"].is_array() || s.manifest["files"].empty() ||
+      s.manifest["files"].size() > 65536)
+    throw io_error("read", path, "the manifest has no list 'files'");
+  s.form = set_form::ranks;
+  for (const nlohmann::json& name : s.manifest["files"]) {
+    if (!name.is_string())
+      throw io_error("read", path, "'files' has " + shown_json(name) + ", which is no name of a file");
+    const std::string file = path_within(folder, name.get<std::string>(), path);
+    s.files.push_back(open_set_file(file, name.get<std::string>()));
+  }
+}
+
+}  // namespace detail
+
+inline tensor_set open_tensor_set(const std::string& path) {
+  namespace fs = std::filesystem;
+  tensor_set s;
+  s.path = path;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    detail::refuse_pickle(path);
+    if (path.ends_with(".index.json")) {
+      detail::open_indexed(s, fs::path(path).parent_path() / ".", path);
+      return s;
+    }
+    s.files.push_back(detail::open_set_file(path, fs::path(path).filename().string()));
+    return s;
+  }
+  const fs::path folder(path);
+  std::vector<std::string> names, folders;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    (at->is_directory(error) ? folders : names).push_back(at->path().filename().string());
+  if (error) throw io_error("read", path, error.value());
+  std::sort(names.begin(), names.end());
+  std::sort(folders.begin(), folders.end());
+  const auto first_that_ends = [&](const std::vector<std::string>& list, std::string_view end) {
+    for (const std::string& n : list)
+      if (n.ends_with(end)) return n;
+    return std::string();
+  };
+  if (std::find(names.begin(), names.end(), set_manifest) != names.end()) {
+    detail::open_manifest(s, folder, (folder / set_manifest).string());
+    return s;
+  }
+  if (const std::string index = first_that_ends(names, ".safetensors.index.json"); !index.empty()) {
+    detail::open_indexed(s, folder, (folder / index).string());
+    return s;
+  }
+  for (const std::string& f : folders) {
+    if (!f.starts_with("mp_rank_")) continue;
+    s.form = set_form::megatron_ranks;
+    std::vector<std::string> inside;
+    for (const auto& entry : fs::directory_iterator(folder / f, error))
+      inside.push_back(entry.path().filename().string());
+    if (error) throw io_error("read", (folder / f).string(), error.value());
+    std::sort(inside.begin(), inside.end());
+    const std::string file = first_that_ends(inside, ".safetensors");
+    const auto is_one = [](const std::string& n) { return n.ends_with(".safetensors"); };
+    if (std::count_if(inside.begin(), inside.end(), is_one) > 1)
+      throw io_error("read", (folder / f).string(), "there are several .safetensors files of one rank");
+    if (file.empty()) {
+      for (const std::string& n : inside) detail::refuse_pickle((folder / f / n).string());
+      throw io_error("read", (folder / f).string(), "there is no .safetensors file");
+    }
+    s.files.push_back(detail::open_set_file((folder / f / file).string(), f + "/" + file));
+  }
+  if (!s.files.empty()) return s;
+  for (const std::string& n : names)
+    if (n.ends_with(".safetensors")) s.files.push_back(detail::open_set_file((folder / n).string(), n));
+  if (s.files.size() > 1) s.form = set_form::ranks;
+  if (!s.files.empty()) return s;
+  for (const std::string& n : names) detail::refuse_pickle((folder / n).string());
+  throw io_error("read", path, "there is no .safetensors file and no index");
+}
+
+}}}  // namespace hyperparallel::v0_2::reshard
