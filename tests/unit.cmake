@@ -24,7 +24,8 @@ set(hyperparallel_costly_tests search_strategy_search step_training_step step_pa
     world_offloaded_training world_step_budget world_training_parity)
 set(hyperparallel_unoptimised_tests
     properties_dtensor_traced_functions dtensor_traced_movement dtensor_traced_operation dtensor_untraced_functions
-    properties_dtensor_traced_gradients properties_dtensor_traced_pending properties_dtensor_elementwise
+    properties_dtensor_traced_gradients properties_dtensor_traced_arithmetic properties_dtensor_traced_pending
+    properties_dtensor_moved_pending properties_dtensor_elementwise
     properties_dtensor_functions_of_one properties_dtensor_indexing properties_dtensor_movement properties_dtensor_operators
     world_world_strategies_1 world_world_strategies_2 world_world_strategies_3 world_world_strategies_4)
 # Test files that run for some seconds: they share units with each other, optimised as the build is.

@@ -56,13 +56,13 @@ constexpr place_ranges ranges_of_places(const sharded_program& program, const pr
 template <bool OfClass>
 class task_waits {
  public:
-  constexpr task_waits(program_plan& of, const class_words& words, int ranks, int parts, int places)
+  constexpr task_waits(program_plan& of, const class_words& words, int members, int parts, int places)
       : plan_(of),
         words_(words),
-        ranks_(ranks),
+        ranks_(members),
         queues_(queue_count(of.machine)),
         per_rank_(queues_per_rank(of.machine)) {
-    const int cells = places * (OfClass ? 1 : ranks);
+    const int cells = places * (OfClass ? 1 : members);
     writer_.resize(cells, {0, 0});
     reader_.resize(cells, -1);
     known_.resize(queues_ * (OfClass ? per_rank_ * parts : queues_), 0);
