@@ -17,6 +17,7 @@
 #include <hyperparallel/pipeline/special_actions.hpp>
 #include <hyperparallel/pipeline/transfer_step.hpp>
 #include <hyperparallel/pipeline/why_stopped.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -242,6 +243,20 @@ class pipeline_replay : kind_of_code {
   pipeline_status status_{};
 };
 
+pipeline_account replay_in_library(const pipeline_schedule& s, const pipeline_costs& c, transport t,
+                                   growing_array<std::int64_t>* starts);
+template <class Sizes>
+constexpr basic_pipeline_account<Sizes> replay_here(const basic_pipeline_schedule<Sizes>& s, const pipeline_costs& c,
+                                                    transport t, growing_array<std::int64_t>* starts) {
+  basic_pipeline_account<Sizes> refused;
+  if (!costs_fit(c, s.stages, s.micro_batches) || t.buffers < 1)
+    refused.status.code = pipeline_code::costs_do_not_fit;
+  else if (t.kind != transport_kind::unbounded)
+    refused.status = check_messages(s);
+  if (!refused.ok()) return refused;
+  return detail::pipeline_replay<Sizes>(s, c, t, starts).run();
+}
+
 }  // namespace detail
 
 /// Proves and times `s`. The status says which action is missing, stands twice or on a wrong rank, or in which circle
@@ -255,13 +270,8 @@ class pipeline_replay : kind_of_code {
 template <class Sizes>
 constexpr basic_pipeline_account<Sizes> replay(const basic_pipeline_schedule<Sizes>& s, const pipeline_costs& c = {},
                                                transport t = {}, growing_array<std::int64_t>* starts = nullptr) {
-  basic_pipeline_account<Sizes> refused;
-  if (!costs_fit(c, s.stages, s.micro_batches) || t.buffers < 1)
-    refused.status.code = pipeline_code::costs_do_not_fit;
-  else if (t.kind != transport_kind::unbounded)
-    refused.status = check_messages(s);
-  if (!refused.ok()) return refused;
-  return detail::pipeline_replay<Sizes>(s, c, t, starts).run();
+  if constexpr (Sizes::grows) HYPERPARALLEL_TWIN(detail::replay_in_library(s, c, t, starts));
+  return detail::replay_here(s, c, t, starts);
 }
 
 /// Why ranks that run it would not all end: `ok` for a schedule that holds each action once and never waits for ever.

@@ -20,6 +20,7 @@
 #include <hyperparallel/pipeline/schedules/zero_bubble_h1.hpp>
 #include <hyperparallel/pipeline/schedules/zero_bubble_h2.hpp>
 #include <hyperparallel/pipeline/schedules/zero_bubble_v.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -34,6 +35,15 @@ inline constexpr int schedule_place = boost::mp11::mp_find<published_schedules, 
 
 namespace detail {
 
+/// A published schedule as the library makes it.
+template <class Schedule>
+pipeline_schedule generate_in_library(const pipeline_shape& n, bool keep_idle_slots);
+template <class Schedule>
+constexpr pipeline_schedule generate_published(const pipeline_shape& n, bool keep_idle_slots) {
+  HYPERPARALLEL_TWIN(generate_in_library<Schedule>(n, keep_idle_slots));
+  return generate<Schedule>(n, keep_idle_slots);
+}
+
 struct listed_schedules {
   named_schedule item[static_cast<unsigned>(published_schedule_count)];
 };
@@ -42,7 +52,8 @@ constexpr listed_schedules make_schedule_table() {
   int i = 0;
   boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, published_schedules>>([&](auto one) {
     using schedule = typename decltype(one)::type;
-    t.item[i++] = schedule_value<schedule>;
+    t.item[i] = schedule_value<schedule>;
+    t.item[i++].generate = generate_published<schedule>;
   });
   return t;
 }
