@@ -93,15 +93,6 @@ std::vector<std::string> changes_of(const hp::decoder_plan& from, const hp::deco
   return out;
 }
 
-/// In the words of the line's framework; all of them where numbers of the line contradict each other, nothing where no one writes these
-/// words.
-hp::launch_change words_of_change(const answer& a, const hp::decoder_plan& to) {
-  const hp::launch_framework* const f = hp::find_framework(a.launch->framework);
-  if (f == nullptr) return {};
-  const bool whole = a.contradiction && a.status.ok();
-  return hp::change_of(whole ? hp::launch_text{} : f->write(a.plan, a.config.model), f->write(to, a.config.model));
-}
-
 std::string joined(const std::vector<std::string>& all, std::string_view between) {
   std::string out;
   for (const std::string& one : all) out += (out.empty() ? std::string() : std::string(between)) + one;
@@ -109,7 +100,7 @@ std::string joined(const std::vector<std::string>& all, std::string_view between
 }
 
 std::string near_text(const answer& a, const priced_plan& p) {
-  const hp::launch_change words = words_of_change(a, p.estimate.plan);
+  const hp::launch_change words = decoder_plans::words_of_change(a, p.estimate.plan);
   const std::string changes = joined(changes_of(a.plan, p.estimate.plan, a.devices), ", ");
   std::string out =
       fmt::format("  {}: {}; a device needs {}, a step takes {}\n", decoder_plans::fixes_of(p.estimate.plan),
@@ -155,7 +146,7 @@ hp_tool::json check_json(const answer& a) {
   json near = json::array();
   for (const priced_plan& p : a.others) {
     json one = decoder_plans::json_of(p, a);
-    const hp::launch_change words = words_of_change(a, p.estimate.plan);
+    const hp::launch_change words = decoder_plans::words_of_change(a, p.estimate.plan);
     one["changes"] = changes_of(a.plan, p.estimate.plan, a.devices);
     one["words"] = {{"given", words.given}, {"dropped", words.dropped}};
     near.push_back(std::move(one));

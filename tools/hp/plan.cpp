@@ -121,9 +121,8 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "a run of your own that calibrates the rest: [PLAN:]step=SECONDS,memory=BYTES; PLAN as --fix reads it (default: "
       "that of --fix), beside it devices, batch and sequence (default: those of the command); memory is what the "
       "allocator has reserved at most");
-  std::vector<std::string> frameworks;
-  for (const hyperparallel::launch_framework& f : hyperparallel::launch_frameworks) frameworks.push_back(f.name);
-  app.add_option("--to", c->to, "the plan in the words of a framework's launch line")->check(CLI::IsMember(frameworks));
+  app.add_option("--to", c->to, "the plan in the words of a framework's launch line")
+      ->check(CLI::IsMember(decoder_plans::framework_names()));
   app.add_option("--convention", c->convention,
                  "megatron_2022: memory by the closed forms of Korthikanti et al., 2205.05198, beside the account")
       ->check(CLI::IsMember({"megatron_2022"}));

@@ -175,7 +175,7 @@ inline json step_json(const answer& a) {
   if (a.stack.walked) out["stack"] = stack_json(a.on_stack(e), a.stack.name);
   if (a.words)
     out["words"] = {
-        {"framework", a.words->framework->name}, {"lines", a.words->text.lines}, {"unsaid", a.words->text.unsaid}};
+        {"framework", a.words->framework}, {"lines", a.words->text.lines}, {"unsaid", a.words->text.unsaid}};
   return out;
 }
 

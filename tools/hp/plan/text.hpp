@@ -202,9 +202,9 @@ inline std::string unrolled_text(const answer& a) {
 inline std::string words_text(const answer& a) {
   if (!a.words) return "";
   const hp::launch_text& text = a.words->text;
-  std::string out = std::string("\nin words of ") + a.words->framework->name + ":\n";
+  std::string out = std::string("\nin words of ") + a.words->framework + ":\n";
   for (const std::string& each : text.lines)
-    out += "  " + each + (&each == &text.lines.back() ? "\n" : a.words->framework->line_end);
+    out += "  " + each + (&each == &text.lines.back() ? "\n" : a.words->line_end);
   for (const std::string& each : text.unsaid) out += "it has no word for " + each + "\n";
   return out;
 }
