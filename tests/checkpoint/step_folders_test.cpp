@@ -20,6 +20,7 @@ using steps = std::vector<std::int64_t>;
 
 TEST(StepFolders, KeepTheLastAndCountWholeSetsAlone) {
   const io_test::workplace here;
+  fs::create_directory(here.path("a"));
   rs::step_folders f(here.path("a/runs//"));
   EXPECT_EQ(f.steps(), steps());
   for (const std::int64_t step : {1, 20, 300, 4000}) {
@@ -39,6 +40,40 @@ TEST(StepFolders, KeepTheLastAndCountWholeSetsAlone) {
   EXPECT_EQ(f.steps(), (steps{0, 20, 300, 4000}));
 }
 
+/// Of a run that begins anew, the sets that were there before go first, and the newest is its own.
+TEST(StepFolders, ARunThatBeginsAnewTakesOver) {
+  const io_test::workplace here;
+  rs::step_folders f(here.path("runs"));
+  EXPECT_EQ(f.newest(), -1);
+  const auto keep = [&](std::int64_t step) {
+    f.begin(step);
+    f.commit(step, "{}", 3);
+    EXPECT_EQ(f.newest(), step);
+  };
+  for (const std::int64_t step : {100, 200, 300}) keep(step);
+  keep(50);
+  EXPECT_EQ(f.steps(), (steps{50, 200, 300}));
+  keep(60);
+  EXPECT_EQ(f.steps(), (steps{50, 60, 300}));
+  keep(70);
+  keep(80);
+  EXPECT_EQ(f.steps(), (steps{60, 70, 80}));
+  for (const char* text : {"", "x", "50", "-1", "99999999999999999999"}) {
+    here.put("runs/newest", text);
+    EXPECT_EQ(f.newest(), 80) << text;
+  }
+  here.put("runs/newest", "60");
+  EXPECT_EQ(f.newest(), 60);
+}
+
+TEST(StepFolders, AreNotMadeBelowWhatIsNotThere) {
+  const io_test::workplace here;
+  rs::step_folders f(here.path("missing/runs"));
+  EXPECT_EQ(tested::error_of<hp::io_error>([&] { f.open(); }),
+            "cannot write '" + here.path("missing/runs") + "': No such file or directory");
+  EXPECT_EQ(f.steps(), steps());
+}
+
 TEST(StepFolders, ASetTakesThePlaceOfThatOfItsStep) {
   const io_test::workplace here;
   rs::step_folders f(here.path("runs"));
@@ -50,7 +85,7 @@ TEST(StepFolders, ASetTakesThePlaceOfThatOfItsStep) {
   f.begin(5);
   f.discard(5);
   EXPECT_EQ(here.get("runs/step_000000000005/hyperparallel_set.json"), "{\"b\": 2}");
-  EXPECT_EQ(std::distance(fs::directory_iterator(here.path("runs")), fs::directory_iterator()), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(here.path("runs")), fs::directory_iterator()), 2);
 }
 
 TEST(StepFolders, HaveOneWriter) {

@@ -91,7 +91,7 @@ class loaded_blocks {
     std::vector<std::string> lines;
     for (const int t : detail::kept_tensors(p_)) {
       const std::string name = p_.graph.name_of_tensor(t), wanted = detail::dtype_of(p_.graph.tensor[t].type);
-      const std::vector<std::int64_t> extents = hyperparallel::detail::extents_of(p_.graph, t);
+      const std::vector<std::int64_t> extents = detail::extents_of_tensor(p_.graph, t);
       const auto at = found.find(name);
       if (at == found.end()) {
         lines.push_back(tensor_title(name) + ", " + typed_extents(wanted, extents) + ", is missing");

@@ -214,6 +214,8 @@ inline prepared_reshard prepare(const reshard_request& r) {
     if (m.is_string() && m.get<std::string>().ends_with(".json"))
       throw io_error("read", manifest, "'map' names a file");
     from = m.is_string() ? map_called(m.get<std::string>()) : parse_layout_map(m.dump(), manifest);
+  } else if (lists_slices(p.source) && r.to_map.empty() && p.to.ranks() == 1) {
+    from = map_called("hf");  // whole tensors of whole names: all stays as it is called
   } else {
     from = map_called(map_of_names(p.source));
   }

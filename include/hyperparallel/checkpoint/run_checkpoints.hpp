@@ -67,6 +67,14 @@ class run_checkpoints {
     if (writer_.joinable()) writer_.join();
   }
 
+  /// Makes the folder and holds its lock now, so that what cannot be written is refused before training.
+  void open() {
+    place_.together("folder of checkpoints", [&] {
+      if (place_.process() == 0) folders_.open();
+      return "folder " + folders_.path();
+    });
+  }
+
   /// Keeps the run as it is; the set is complete when this returns.
   void save(const run_texts& texts = {}) {
     begin(texts, false);
@@ -102,8 +110,7 @@ class run_checkpoints {
   /// Goes on from the newest set; nothing where there is none. The run is as before where it throws.
   std::optional<loaded_run> load() {
     wait();
-    const std::vector<std::int64_t> all = folders_.steps();
-    std::int64_t step = all.empty() ? -1 : all.back();
+    std::int64_t step = folders_.newest();
     // Of several processes, one may have looked before another wrote.
     if constexpr (place_type::is_spread) step = place_.least(static_cast<int>(step));
     if (step < 0) return {};

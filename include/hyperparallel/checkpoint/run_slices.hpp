@@ -19,7 +19,6 @@
 #include <vector>
 
 #include <hyperparallel/checkpoint/tensor_slices.hpp>
-#include <hyperparallel/io/training_checkpoint.hpp>
 #include <hyperparallel/strategy/sharded_program.hpp>
 #include <hyperparallel/world/program_error.hpp>
 
@@ -57,11 +56,23 @@ inline box box_of_index(const index_box& b) {
   return out;
 }
 
-/// Parameters and states that the program has memory for.
+/// Parameters and states that the program has memory for, but what micro-batches are accumulated in: a step begins with zeros there.
+/// O(operators + tensors).
 inline std::vector<int> kept_tensors(const sharded_program& p) {
-  std::vector<int> all = hyperparallel::detail::tensors_of_training(p.graph);
-  std::erase_if(all, [&](int t) { return p.home[t] < 0; });
+  const graph& g = p.graph;
+  std::vector<int> all;
+  std::vector<bool> accumulates(static_cast<std::size_t>(g.tensor.size));
+  for (const graph_operator& op : g.op)
+    if (g.value_of(op).accumulates) accumulates[static_cast<std::size_t>(op.operand[0])] = true;
+  for (int t = 0; t < g.tensor.size; ++t)
+    if ((g.tensor[t].kind == graph_tensor_kind::parameter || g.tensor[t].kind == graph_tensor_kind::state) &&
+        g.tensor[t].replaces < 0 && p.home[t] >= 0 && !accumulates[static_cast<std::size_t>(t)])
+      all.push_back(t);
   return all;
+}
+inline std::vector<std::int64_t> extents_of_tensor(const graph& g, int t) {
+  const shape& s = g.tensor[t].shape;
+  return {s.extent, s.extent + s.rank};
 }
 
 /// Calls `work(i)` for each i < count on threads; throws what the first that failed threw.
@@ -111,10 +122,8 @@ inline run_slices slices_of_run(const sharded_program& p) {
       holders[at->second].second.push_back(first + r);
     }
     sliced_tensor& tensor = s.tensors.emplace_back();
-    tensor = {p.graph.name_of_tensor(t),
-              detail::dtype_of(p.graph.tensor[t].type),
-              hyperparallel::detail::extents_of(p.graph, t),
-              {}};
+    tensor = {
+        p.graph.name_of_tensor(t), detail::dtype_of(p.graph.tensor[t].type), detail::extents_of_tensor(p.graph, t), {}};
     writers.emplace_back();
     for (const auto& [b, of] : holders) {
       const index_box wide = detail::index_box_of(b);

@@ -5,21 +5,26 @@
 //   runs/step_000000000100/     a set: files of ranks, hyperparallel_set.json
 //   runs/step_000000000200/
 //   runs/.step_000000000300.partial/     being written
+//   runs/newest                 the number of the step that was kept last
 //
 // A set is written in a hidden folder, its manifest last, and appears by one rename when every byte is durable. One process at a time
 // writes: it holds a lock on the folder from its first set on. What a killed writer left is removed by the next.
 //
 // Laws: a folder with the name of a step holds a whole set, at every moment; where a step is written again, the old set counts until the
-// new one takes its place, in one exchange. Errors: io_error of one line, nothing lost. O(entries of the folder) a set.
+// new one takes its place, in one exchange. The last sets that were kept stay: first those go whose steps are later than the one that is
+// kept, as a run has that began anew, then those of earlier ones. Errors: io_error of one line, nothing lost. O(entries of the folder) a set.
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,7 +54,7 @@ class step_folders {
   std::string path_of(std::int64_t step) const { return folder_ + "/" + name_of_step(step); }
   std::string partial_path(std::int64_t step) const { return folder_ + "/." + name_of_step(step) + ".partial"; }
 
-  /// Steps whose sets have a manifest, rising. None where there is no folder. Throws io_error where it cannot be read.
+  /// Steps whose sets have a manifest, rising. None where there is no folder or a file. Throws io_error where it cannot be read.
   std::vector<std::int64_t> steps() const {
     std::vector<std::int64_t> all;
     std::error_code error;
@@ -62,18 +67,26 @@ class step_folders {
       if (step && name == name_of_step(*step) && std::filesystem::exists(at->path() / set_manifest, ignored))
         all.push_back(*step);
     }
-    if (error && error.value() != ENOENT) throw io_error("read", folder_, error.value());
+    if (error && error.value() != ENOENT && error.value() != ENOTDIR) throw io_error("read", folder_, error.value());
     std::sort(all.begin(), all.end());
     return all;
   }
 
-  /// Makes an empty hidden folder for a set, and removes what others left that were killed.
-  void begin(std::int64_t step) {
-    namespace fs = std::filesystem;
-    std::error_code error;
+  /// The step that was kept last, or else the latest; -1 where there is none.
+  std::int64_t newest() const {
+    const std::vector<std::int64_t> all = steps();
+    if (all.empty()) return -1;
+    std::ifstream file(folder_ + "/newest");
+    std::string digits;
+    file >> digits;
+    const auto step = digits.empty() ? std::nullopt : whole_number(digits);
+    return step && std::binary_search(all.begin(), all.end(), *step) ? *step : all.back();
+  }
+
+  /// Makes the folder, in one that is there, and holds its lock from here on.
+  void open() {
     if (lock_ < 0) {
-      fs::create_directories(folder_, error);
-      if (error) throw io_error("write", folder_, error.value());
+      if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST) throw io_error("write", folder_, errno);
       const int lock = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
       if (lock < 0) throw io_error("write", folder_, errno);
       if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
@@ -82,6 +95,14 @@ class step_folders {
       }
       lock_ = lock;
     }
+    if (::access(folder_.c_str(), W_OK) != 0) throw io_error("write", folder_, errno);
+  }
+
+  /// Makes an empty hidden folder for a set, and removes what others left that were killed.
+  void begin(std::int64_t step) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    open();
     remove_hidden();
     fs::create_directory(partial_path(step), error);
     if (error) throw io_error("write", partial_path(step), error.value());
@@ -99,10 +120,14 @@ class step_folders {
     partial_set::sync_folder(partial);
     place(partial, target);
     partial_set::sync_folder(folder_);
-    const std::vector<std::int64_t> all = steps();
-    const auto kept = static_cast<std::size_t>(std::max(1, keep));
-    for (std::size_t i = 0; i + kept < all.size(); ++i)
-      if (all[i] != step) retire(path_of(all[i]));
+    {
+      atomic_file file(folder_ + "/newest");
+      file.write(std::to_string(step) + "\n");
+      file.commit();
+    }
+    std::vector<std::int64_t> all = steps();
+    std::rotate(all.begin(), std::upper_bound(all.begin(), all.end(), step), all.end());
+    for (std::size_t i = 0; i + static_cast<std::size_t>(std::max(1, keep)) < all.size(); ++i) retire(path_of(all[i]));
     remove_hidden();
   }
 
