@@ -27,7 +27,6 @@
 #include <cstdint>
 #include <exception>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -85,10 +84,15 @@ class run_checkpoints {
   void save_later(const run_texts& texts = {}) {
     begin(texts, true);
     done_ = false;
-    writer_ = std::thread([this] {
-      write();
-      done_.store(true, std::memory_order_release);
-    });
+    try {
+      writer_ = std::thread([this] {
+        write();
+        done_.store(true, std::memory_order_release);
+      });
+    } catch (...) {  // told when all processes meet again
+      error_ = std::current_exception();
+      done_ = true;
+    }
   }
   /// Completes the set that is being written, where it can be without waiting. Returns whether none is being written any more.
   bool poll() {
@@ -150,7 +154,11 @@ class run_checkpoints {
     is_writing_ = true;
     done_ = true;
     error_ = nullptr;
-    take_blocks(copied);
+    try {
+      take_blocks(copied);
+    } catch (...) {  // no memory for copies; told when all processes meet again
+      error_ = std::current_exception();
+    }
   }
 
   /// The elements of each rank here, where they are or copied.
@@ -185,6 +193,7 @@ class run_checkpoints {
 
   /// Writes the files; in one process the set is complete then. Keeps what is thrown.
   void write() noexcept {
+    if (error_) return;
     try {
       reshard::detail::on_threads(files_.size(), options_.threads,
                                   [&](std::size_t i) { write_safetensors(files_[i].path, files_[i].tensors, texts_); });
@@ -207,8 +216,8 @@ class run_checkpoints {
   void settle() {
     is_writing_ = false;
     files_.clear();
-    const std::string round = "checkpoint of step " + std::to_string(step_);
     try {
+      const std::string round = "checkpoint of step " + std::to_string(step_);
       place_.together(round + ", written", [&] {
         if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
         return std::string();

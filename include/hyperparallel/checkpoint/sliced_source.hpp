@@ -52,7 +52,8 @@ class slice_cutter {
       step_.push_back(whole.empty() ? 0 : stride / whole[d]);
     }
     for (std::size_t f = 0; f < step_.size(); ++f) order_.push_back(f);
-    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return step_[a] > step_[b]; });
+    std::sort(order_.begin(), order_.end(),
+              [&](std::size_t a, std::size_t b) { return step_[a] != step_[b] ? step_[a] > step_[b] : a < b; });
   }
 
   std::vector<set_piece> cut() {
