@@ -162,7 +162,7 @@ if(TARGET train_text)
   set(small_model --validation-bytes 512 --hidden 16 --layers 1 --seq 8 --batch 8 --ranks 4)
   string(JOIN " " small_model "${PROJECT_SOURCE_DIR}/LICENSE" ${small_model})
   add_test(NAME refusal.train_text.interrupted
-           COMMAND sh -c "rm -f saved; timeout --preserve-status -s TERM 3 \"$0\" ${small_model} --steps 1000000 --checkpoint saved
+           COMMAND sh -c "rm -rf saved; timeout --preserve-status -s TERM 3 \"$0\" ${small_model} --steps 1000000 --checkpoint saved
                           [ $? -eq 130 ] && \"$0\" ${small_model} --steps 1 --resume saved" "$<TARGET_FILE:train_text>"
            WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
   set_tests_properties(refusal.train_text.interrupted PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION

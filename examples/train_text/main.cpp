@@ -61,9 +61,9 @@ int main(int argc, char** argv) {
   app.add_option("--rate", o.rate, "of learning (default: 0.001)")->check(command_line::number(1e-9, 1e3));
   app.add_option("--validation-bytes", o.validation_bytes, "held back from training (default: 16384)")
       ->check(whole<std::int64_t>(1, std::int64_t{1} << 40));
-  app.add_option("--checkpoint", o.checkpoint, "a safetensors file to save parameters and states to");
+  app.add_option("--checkpoint", o.checkpoint, "a folder to keep sets of parameters and states in, the last three");
   app.add_option("--save-every", o.save_every, "steps (default: 50)")->check(whole(0, 1'000'000));
-  app.add_option("--resume", o.resume, "a checkpoint to go on from, also under another strategy");
+  app.add_option("--resume", o.resume, "a folder of sets, a set or a file to go on from, also under another strategy");
   app.add_option("--hbm-budget", o.hbm_budget,
                  "memory of a rank: 50% of what it would be, 48M, or auto; the rest leaves for a slower tier")
       ->check([](const std::string& text) { return text == "auto" ? "" : budget_trouble(text); });

@@ -30,8 +30,9 @@ std::vector<double> train(trainer<T>& t, const train_options& o, const char* lab
       std::fflush(stdout);
       shown = now;
     }
-    if (!o.checkpoint.empty() && (last || (o.save_every > 0 && t.steps() % o.save_every == 0))) t.save(o.checkpoint);
+    if (!o.checkpoint.empty() && (last || (o.save_every > 0 && t.steps() % o.save_every == 0))) t.save();
   }
+  t.finish_saving();
   return losses;
 }
 

@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/checkpoint/run_checkpoints.hpp>
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
-#include <hyperparallel/io/atomic_file.hpp>
-#include <hyperparallel/io/training_checkpoint.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
@@ -57,8 +56,9 @@ class trainer {
         text_(std::move(text)),
         micro_batches_(micro_batches_of(o, s)),
         run_(program_of(training_graph(o, micro_batches_), s), budgeted(o, s)),
-        judge_(forward_graph(o), s.strategy, run_options(o)) {
-    if (!o.checkpoint.empty()) hp::atomic_file{o.checkpoint};  // what cannot be written is refused before training
+        judge_(forward_graph(o), s.strategy, run_options(o)),
+        kept_(o.checkpoint, run_) {
+    if (!o.checkpoint.empty()) kept_.open();  // what cannot be written is refused before training
     const std::size_t least = static_cast<std::size_t>(o.batch) * static_cast<std::size_t>(o.sequence) + 1;
     held_ = std::max(static_cast<std::size_t>(o.validation_bytes), least);
     if (text_.size() < held_ + least)
@@ -101,9 +101,15 @@ class trainer {
     return sum / static_cast<double>(all);
   }
 
-  void save(const std::string& path) { hp::save_training(path, run_); }
-  /// Goes on from a checkpoint, whatever strategy wrote it.
-  void load(const std::string& path) { hp::load_training(path, run_); }
+  /// Keeps the run as it is, while it trains on.
+  void save() { kept_.save_later(); }
+  /// Waits until what is kept is complete.
+  void finish_saving() { kept_.wait(); }
+  /// Goes on from a set, or from the newest of a folder of sets, whatever strategy wrote it.
+  void load(const std::string& path) {
+    const hp::reshard::step_folders folder(path);
+    hp::load_run(folder.newest() < 0 ? path : folder.path_of(folder.newest()), run_);
+  }
 
  private:
   static hp::model_run_options run_options(const train_options& o) {
@@ -131,6 +137,7 @@ class trainer {
   int micro_batches_ = 1;
   hp::model_run<T> run_;
   hp::model_run<T> judge_;  ///< forward alone
+  hp::run_checkpoints<hp::model_run<T>> kept_;
 };
 
 }  // namespace train_text

@@ -2,6 +2,7 @@
 // Checkpoints in our names are those that the library's decoders have, tensor by tensor.
 
 #include <hyperparallel/checkpoint/reshard.hpp>
+#include <hyperparallel/checkpoint/run_checkpoints.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,9 +14,9 @@
 
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
-#include <hyperparallel/io/training_checkpoint.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/world/model_run.hpp>
 
 #include "checkpoint/model_files.hpp"
 #include "models/language_model.hpp"
@@ -111,7 +112,9 @@ TEST(OwnMap, TrainingsGoOnBehindAConversion) {
   run whole = begun(), first = begun(), second = begun();
   const std::vector<double> losses = trained(whole, 4);
   trained(first, 2);
-  hp::save_training(at.path("run.safetensors"), first);
+  hp::run_checkpoints<run>(at.path("runs"), first).save();
+  rs::execute_reshard(
+      rs::prepare_reshard({.source = at.path("runs/step_000000000002"), .target = at.path("run.safetensors")}));
   const std::string sizes = "group_heads=2,head_dim=8";
   rs::execute_reshard(rs::prepare_reshard({.source = at.path("run.safetensors"),
                                            .target = at.path("hf"),
@@ -122,7 +125,7 @@ TEST(OwnMap, TrainingsGoOnBehindAConversion) {
   rs::execute_reshard(rs::prepare_reshard(
       {.source = at.path("hf"), .target = at.path("back.safetensors"), .to_map = "ours", .sizes = sizes}));
   EXPECT_TRUE(read_file(at.path("back.safetensors")) == read_file(at.path("run.safetensors")));
-  hp::load_training(at.path("back.safetensors"), second);
+  hp::load_run(at.path("back.safetensors"), second);
   EXPECT_EQ(second.steps(), 2);
   EXPECT_EQ(trained(second, 2), std::vector<double>(losses.begin() + 2, losses.end()));
 }

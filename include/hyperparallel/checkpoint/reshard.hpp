@@ -23,7 +23,7 @@
 
 #include <hyperparallel/checkpoint/named_input.hpp>
 #include <hyperparallel/checkpoint/reshard_run.hpp>
-#include <hyperparallel/checkpoint/source_view.hpp>
+#include <hyperparallel/checkpoint/sliced_source.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
@@ -183,8 +183,12 @@ inline prepared_reshard prepare(const reshard_request& r) {
   prepared_reshard p{r, open_tensor_set(r.source), {}, {}, "", "", {}, {}, "", r.target.ends_with(".safetensors")};
   const std::string manifest = r.source + "/" + set_manifest;
   const bool has_manifest = p.source.manifest.is_object();
+  if (!r.from.empty() && lists_slices(p.source))
+    throw io_error("read", r.source, "its manifest says where each slice is; --from has nothing to add");
   if (!r.from.empty()) {
     p.from = layout_called(r.from, "--from");
+  } else if (lists_slices(p.source)) {
+    p.from = parse_short_layout("whole", "--from");
   } else if (has_manifest && p.source.manifest.contains("layout")) {
     p.from = layout_of_json(p.source.manifest["layout"], manifest);
   } else if (p.source.form == set_form::megatron_ranks) {
@@ -210,6 +214,8 @@ inline prepared_reshard prepare(const reshard_request& r) {
     if (m.is_string() && m.get<std::string>().ends_with(".json"))
       throw io_error("read", manifest, "'map' names a file");
     from = m.is_string() ? map_called(m.get<std::string>()) : parse_layout_map(m.dump(), manifest);
+  } else if (lists_slices(p.source) && r.to_map.empty() && p.to.ranks() == 1) {
+    from = map_called("hf");  // whole tensors of whole names: all stays as it is called
   } else {
     from = map_called(map_of_names(p.source));
   }
@@ -219,7 +225,9 @@ inline prepared_reshard prepare(const reshard_request& r) {
 
   numbers sizes = known_sizes(r.sizes, p.source);
   const bool is_tied = sizes.contains("tied") && sizes["tied"] != 0;
-  const set_view source = read_source_view(p.source, {p.from, from, completed_sizes(sizes), r.left_out, is_tied});
+  const source_request asked{p.from, from, completed_sizes(sizes), r.left_out, is_tied};
+  const set_view source =
+      lists_slices(p.source) ? read_sliced_view(p.source, asked) : read_source_view(p.source, asked);
   chosen_dtypes chosen = choose_dtypes(r, source.tensors);
 
   std::vector<model_tensor> tensors;  // of the target: those of the source, then scales

@@ -154,14 +154,18 @@ inline set_piece piece_of(const map_part& part, const tensor_view& view, const n
   return p;
 }
 
-/// Strides of the names of a tensor's view, row-major.
-inline numbers strides_of(const tensor_view& is, const numbers& extents) {
-  const std::vector<std::string> names = is.names();
+/// Strides of the names of a tensor's view, row-major; with a gap of one unit behind each dim where that is asked for.
+inline numbers strides_of(const tensor_view& is, const numbers& extents, bool has_gaps = false) {
   numbers strides;
   std::int64_t stride = 1;
-  for (std::size_t i = names.size(); i-- > 0;) {
-    strides[names[i]] = stride;
-    stride *= extents.find(names[i])->second;
+  for (std::size_t d = is.dims.size(); d-- > 0;) {
+    const std::vector<std::string>& names = is.dims[d];
+    const std::int64_t gap = has_gaps ? stride : 0;
+    for (std::size_t i = names.size(); i-- > 0;) {
+      strides[names[i]] = stride;
+      stride *= extents.find(names[i])->second;
+    }
+    stride += gap;
   }
   return strides;
 }

@@ -26,7 +26,8 @@ struct source_request {
   layout_map map;
   numbers sizes;                        ///< completed_sizes
   std::vector<std::string> left_out{};  ///< globs of tensors of files that are not carried over
-  bool is_tied = false;  ///< the head is the table of the embedding: where both are there, the head is a copy
+  bool is_tied = false;   ///< the head is the table of the embedding: where both are there, the head is a copy
+  bool has_gaps = false;  ///< places count a gap of one unit behind each dim, see sliced_source.hpp
 };
 
 /// The rank of each file. Throws io_error where the files are not those of the layout.
@@ -200,7 +201,7 @@ class source_reader {
       extents = solve_view(is, shape, known, what);
       const std::string stacked = rule.stacked();
       std::int64_t offset = 0;
-      const numbers strides = strides_of(is, extents);
+      const numbers strides = strides_of(is, extents, r_.has_gaps);
       for (const map_part& p : rule.parts) {
         numbers of_part = extents;
         if (!rule.join.empty()) of_part[rule.join] = extent_of(p, what);
@@ -259,8 +260,9 @@ class source_reader {
     if (view_.tensors[at->second].dtype != entry_of(o).dtype)
       refuse(o, tensor_title(entry_of(o).name) + " is " + entry_of(o).dtype + ", elsewhere " + tensor_title(name) +
                     " is " + view_.tensors[at->second].dtype);
-    slices_[at->second].push_back(
-        {&o, part, view, extents, strides != nullptr ? *strides : strides_of(view, extents), offset, std::move(local)});
+    slices_[at->second].push_back({&o, part, view, extents,
+                                   strides != nullptr ? *strides : strides_of(view, extents, r_.has_gaps), offset,
+                                   std::move(local)});
   }
 
   void place(std::size_t i) {

@@ -102,7 +102,7 @@ class mpi_channel {
     static_cast<void>(numbers.release());
     broken_ = true;
     throw mpi_error(mpi_code::no_answer, -1,
-                    "not every process said within " + to_text(timeout_) + " whether its gradients are finite", true);
+                    "not every process gave its number within " + to_text(timeout_), true);
   }
 
  private:

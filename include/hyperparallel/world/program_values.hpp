@@ -70,6 +70,17 @@ class program_values {
   std::vector<std::int32_t> get_index(int t) const;
   std::vector<std::int32_t> get_index(const std::string& name) const { return get_index(tensor(name)); }
 
+  // ---- blocks: what a rank has of a value, row-major in its box (box_of), in the type that is stored ----
+
+  /// Whether the memory of a rank is here.
+  bool hosts(int rank) const;
+  /// The value that a tensor has between steps. Throws program_error where it has none.
+  int home_of(int t) const;
+  /// Domain here and below: the rank's memory is here and of the part that has the value.
+  const std::byte* block_of(int value, int rank) const;
+  /// Gives a rank its block of a home. A tensor has a value when all blocks of all its homes have.
+  void set_block(int value, int rank, std::span<const std::byte> elements);
+
   /// The i-th monitored number after a run.
   T monitor(int i) const;
   int monitors() const { return lowered_.monitors; }

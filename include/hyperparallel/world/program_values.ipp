@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +50,30 @@ std::vector<std::int32_t> program_values<World, T>::get_index(int t) const {
   std::vector<std::int32_t> whole(count(t));
   self().read(t, [&] { return value_to_read(t, data_type::i32); }, whole.data());
   return whole;
+}
+
+template <class World, class T>
+bool program_values<World, T>::hosts(int rank) const {
+  return memory_->hosts(rank);
+}
+
+template <class World, class T>
+int program_values<World, T>::home_of(int t) const {
+  const int home = program().home[t];
+  if (home < 0 || !valid_[static_cast<std::size_t>(program().value[home].storage)])
+    throw program_error(label(t) + " has no value between steps");
+  return home;
+}
+
+template <class World, class T>
+const std::byte* program_values<World, T>::block_of(int value, int rank) const {
+  return memory_->block(value, rank);
+}
+
+template <class World, class T>
+void program_values<World, T>::set_block(int value, int rank, std::span<const std::byte> elements) {
+  if (!elements.empty()) std::memcpy(memory_->block(value, rank), elements.data(), elements.size());
+  valid(program().value[value].storage) = true;
 }
 
 template <class World, class T>
