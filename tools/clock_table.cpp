@@ -111,7 +111,7 @@ A schedule that puts off gradients of parameters (ZB-H1, ZB-H2, ZB-V, V-Half, V-
 an activation rests on. Layers are dealt evenly; where they do not divide by the stages and two more would, the first and the last stage
 have one less, for embedding and head.
 
-Bytes of a rank are the most along its row of the schedule (`price/action_memory.hpp`). Of each stage the program says by lifetime what F, I,
+Bytes of a rank are the most along its row of the schedule (`price/row_memory.hpp`). Of each stage the program says by lifetime what F, I,
 W and B of a micro-batch take at most and what they leave: between I and W the operands of the put-off products, the gradients of their
 results, and what was computed again for both; under recomputation that is many times what is kept from F to I. What is handed over is there
 an action longer, norm and update of a rank's stages stand beside each other, and on top come the gaps between the addresses of one
