@@ -101,8 +101,7 @@ class mpi_channel {
     if (came) return (*numbers)[1];
     static_cast<void>(numbers.release());
     broken_ = true;
-    throw mpi_error(mpi_code::no_answer, -1,
-                    "not every process gave its number within " + to_text(timeout_), true);
+    throw mpi_error(mpi_code::no_answer, -1, "not every process gave its number within " + to_text(timeout_), true);
   }
 
  private:
