@@ -54,12 +54,13 @@ inline void read_sizes(std::string_view text, numbers& sizes, const std::string&
     const std::size_t comma = std::min(text.find(','), text.size());
     const std::string_view one = text.substr(0, comma);
     const std::size_t equals = one.find('=');
-    const auto value = equals == std::string_view::npos ? std::nullopt : whole_number(one.substr(equals + 1));
+    const std::int64_t value =
+        equals == std::string_view::npos ? -1 : whole_number(one.substr(equals + 1)).value_or(-1);
     const std::string name(one.substr(0, equals));
-    if (!value || *value > largest_size || name.empty() ||
+    if (value < 0 || value > largest_size || name.empty() ||
         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string::npos)
       throw io_error("read", option, quoted_path(one) + " is no size; expected as head_dim=128,key_heads=8");
-    sizes[name] = *value;
+    sizes[name] = value;
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
 }

@@ -37,7 +37,8 @@ struct stage_contents {
 
 /// "ttttt" as "t*5", where that is shorter.
 inline std::string repeated_text(char c, int count) {
-  const std::string repeated = c + ("*" + std::to_string(count)), plain(static_cast<std::size_t>(count), c);
+  std::string repeated(1, c), plain(static_cast<std::size_t>(count), c);
+  repeated.append("*").append(std::to_string(count));
   return repeated.size() < plain.size() ? repeated : plain;
 }
 
