@@ -3,7 +3,6 @@
 #include <hyperparallel/lowering/lower_program.hpp>
 #include <hyperparallel/lowering/lowered_program.hpp>
 #include <hyperparallel/lowering/move_pulls.hpp>
-#include <hyperparallel/lowering/offloaded_program.hpp>
 #include <hyperparallel/lowering/split_messages.hpp>
 #include <hyperparallel/lowering/unrolled_rows.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
@@ -33,10 +32,6 @@ lowered_program lower_memory_in_library(lowered_program&& l, const lowering_opti
 unrolled_rows unroll_in_library(const sharded_program& p, const sharded_program* mirrored, const pipeline_schedule& s,
                                 const unroll_options& how) {
   return unroll_here(p, mirrored, s, how);
-}
-offloaded_program offload_in_library(const sharded_program& p, const growing_array<extent_t>& duration,
-                                     const tier_hardware& hardware, const offloading_options& options) {
-  return offload_here(p, duration, hardware, options);
 }
 split_flow split_messages_in_library(const lowered_program& l, const lowered_run& run,
                                      const growing_array<int>& process_of, int processes, const message_window& window,

@@ -25,7 +25,8 @@ std::string complaint(const std::string& text) {
 }
 
 TEST(LayoutMap, PresetsAreMaps) {
-  for (const std::string_view text : {rs::megatron_map_text, rs::own_map_text, rs::fused_map_text}) {
+  const std::string own = rs::own_map_text();
+  for (const std::string_view text : {rs::megatron_map_text, std::string_view(own), rs::fused_map_text}) {
     const rs::layout_map m = rs::parse_layout_map(text, "preset");
     EXPECT_FALSE(m.rules.empty());
     EXPECT_EQ(rs::parse_layout_map(m.text, "again").rules.size(), m.rules.size());

@@ -39,7 +39,8 @@ constexpr bool names<hp::diag::memory_budget_is_too_small<hp::bytes_given<4096>,
 template <class... Options>
 using evaluated = hp::detail::evaluated_step<language_model, strategy, hp::adamw, hp::matrix384, hp::precision<hp::f32>,
                                              hp::accumulating<4>, stages, Options...>;
-static_assert(names<hp::detail::offload_verdict<evaluated<hp::offloaded_within<4096>>>::type>);
+using small = evaluated<hp::offloaded_within<4096>>;
+static_assert(names<hp::detail::offload_verdict<small>::type> && !small::ok());
 
 // A constant of every budget costs a compiler seconds: what the compiler plans is what is planned at run time.
 template <class... Options>

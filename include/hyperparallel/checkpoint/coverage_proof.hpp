@@ -69,14 +69,6 @@ inline bool append_boxes(std::vector<index_box>& to, const strided_set& s, const
   return d == s.dims.size();
 }
 
-inline bool are_disjoint(std::vector<index_box>& boxes) {
-  std::sort(boxes.begin(), boxes.end(), [](const index_box& a, const index_box& b) { return a[0].begin < b[0].begin; });
-  for (std::size_t i = 0; i < boxes.size(); ++i)
-    for (std::size_t k = i + 1; k < boxes.size() && boxes[k][0].begin < boxes[i][0].end; ++k)
-      if (intersection_of(boxes[i], boxes[k])) return false;
-  return true;
-}
-
 /// More numbers are not counted one by one: what is then no set of boxes is not proved.
 inline constexpr std::int64_t most_counted = std::int64_t{1} << 34;
 
@@ -122,7 +114,7 @@ inline bool tiles(std::int64_t n, std::vector<strided_set> sets) {
   std::vector<index_box> boxes;
   bool are_boxes = weights.has_value();
   for (std::size_t i = 0; are_boxes && i < sets.size(); ++i) are_boxes = detail::append_boxes(boxes, sets[i], *weights);
-  if (are_boxes) return detail::are_disjoint(boxes);
+  if (are_boxes) return !overlap_in(boxes);
   return n <= detail::most_counted && detail::tiles_by_count(n, sets);
 }
 

@@ -17,9 +17,15 @@
 #include <hyperparallel/checkpoint/megatron_map.hpp>
 #include <hyperparallel/checkpoint/model_sizes.hpp>
 #include <hyperparallel/checkpoint/own_map.hpp>
+#include <hyperparallel/checkpoint/rank_folders.hpp>
 #include <hyperparallel/checkpoint/tensor_set.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard { namespace detail {
+
+/// Maps that are known by name.
+inline bool is_named_map(std::string_view name) {
+  return name == "hf" || name == "hf-fused" || name == "megatron" || name == "ours";
+}
 
 inline layout_map map_called(const std::string& name) {
   if (name == "hf")
@@ -31,7 +37,7 @@ inline layout_map map_called(const std::string& name) {
             .head_tied_to = "",
             .text = R"({"name":"hf","others":"same"})"};
   if (name == "megatron") return parse_layout_map(megatron_map_text, "megatron");
-  if (name == "ours") return parse_layout_map(own_map_text, "ours");
+  if (name == "ours") return parse_layout_map(own_map_text(), "ours");
   if (name == "hf-fused") return parse_layout_map(fused_map_text, "hf-fused");
   if (!name.ends_with(".json"))
     throw io_error("read", name,
@@ -59,29 +65,6 @@ inline std::string map_of_names(const tensor_set& s) {
       if (t.name.ends_with(".self_attn.qkv_proj.weight")) return "hf-fused";
     }
   return "hf";
-}
-
-/// The mesh that names of folders of Megatron-LM have.
-inline set_layout layout_of_folders(const tensor_set& s) {
-  std::int64_t most[3] = {0, 0, 0};
-  std::size_t count = 1;
-  for (const set_file& f : s.files) {
-    std::string_view left = std::string_view(f.name).substr(8);
-    left = left.substr(0, left.find('/'));
-    for (std::size_t i = 0; i < 3 && !left.empty(); ++i) {
-      const std::size_t end = std::min(left.find('_'), left.size());
-      std::int64_t value = 0;
-      for (const char c : left.substr(0, std::min<std::size_t>(end, 9)))
-        value = value * 10 + (c >= '0' && c <= '9' ? c - '0' : 0);
-      most[i] = std::max(most[i], value);
-      count = std::max(count, i + 1);
-      left.remove_prefix(std::min(end + 1, left.size()));
-    }
-  }
-  std::string text = "tp=" + std::to_string(most[0] + 1);
-  if (most[1] > 0) text += ",pp=" + std::to_string(most[1] + 1);
-  if (most[2] > 0) text += ",ep=" + std::to_string(most[2] + 1);
-  return parse_short_layout(text, "names of folders");
 }
 
 /// The folder of a set, or of its file.

@@ -33,9 +33,17 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
+/// Makes the names in a folder durable, where the file system can.
+inline void sync_folder(const std::string& path) {
+  const int file = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return;
+  ::fsync(file);
+  ::close(file);
+}
+
 class partial_set {
  public:
-  /// Makes the folder or goes on with it. `plan` tells the plan from every other one.
+  /// Makes the folder, or goes on with one of the same `plan`, which is a text that no other plan has.
   partial_set(std::string target, const std::string& plan, bool is_file)
       : target_(std::move(target)), is_file_(is_file) {
     namespace fs = std::filesystem;
@@ -105,13 +113,6 @@ class partial_set {
     sync_folder(std::filesystem::path(folder_).parent_path().string());
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
-  }
-
-  static void sync_folder(const std::string& path) {
-    const int file = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file < 0) return;
-    ::fsync(file);
-    ::close(file);
   }
 
  private:

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include <hyperparallel/io/checksum.hpp>
 
@@ -154,6 +155,26 @@ class piecewise_checksum {
  private:
   std::int64_t bytes_;
   std::uint64_t sum_ = 0;
+};
+
+/// Those of all tensors of the files of a set.
+class set_checksums {
+ public:
+  /// A file more, of tensors of so many bytes.
+  void add_file(const std::vector<std::int64_t>& bytes) { sums_.emplace_back(bytes.begin(), bytes.end()); }
+
+  /// Adds the sum of pieces of a tensor. False where there is no such tensor.
+  bool combine(std::int64_t file, std::int64_t tensor, std::uint64_t part) {
+    if (file < 0 || file >= static_cast<std::int64_t>(sums_.size())) return false;
+    std::vector<piecewise_checksum>& of_file = sums_[static_cast<std::size_t>(file)];
+    if (tensor < 0 || tensor >= static_cast<std::int64_t>(of_file.size())) return false;
+    of_file[static_cast<std::size_t>(tensor)].combine(part);
+    return true;
+  }
+  std::uint64_t value(std::size_t file, std::size_t tensor) const { return sums_[file][tensor].value(); }
+
+ private:
+  std::vector<std::vector<piecewise_checksum>> sums_;
 };
 
 }}}  // namespace hyperparallel::v0_2::reshard

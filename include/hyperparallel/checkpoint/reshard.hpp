@@ -122,8 +122,7 @@ inline std::vector<side_file> files_beside(const prepared_reshard& p, const layo
                         {"layout", layout_json(p.to)},
                         {"files", nlohmann::json::array()},
                         {"sizes", sizes}};
-    const bool is_known = map.name == "hf" || map.name == "megatron" || map.name == "ours" || map.name == "hf-fused";
-    d["map"] = is_known ? nlohmann::json(map.name) : nlohmann::json::parse(map.text);
+    d["map"] = is_named_map(map.name) ? nlohmann::json(map.name) : nlohmann::json::parse(map.text);
     for (const set_file& f : p.plan.files) d["files"].push_back(f.name);
     beside.push_back({set_manifest, d.dump(1) + "\n"});
   } else if (p.plan.files.size() > 1) {
@@ -154,7 +153,7 @@ inline void carry_texts(prepared_reshard& p) {
   for (set_file& f : p.plan.files) f.metadata = texts;
 }
 
-/// What tells a conversion from every other: the headers of both sides, what was asked, and how the work is cut.
+/// Identifies a conversion: a checksum of the headers of both sides, of what was asked, and of how the work is cut.
 inline std::string fingerprint_of(const prepared_reshard& p, const layout_map& from, const layout_map& to,
                                   const numbers& sizes) {
   checksum sum;
@@ -179,46 +178,68 @@ inline std::string fingerprint_of(const prepared_reshard& p, const layout_map& f
   return checksum_text(sum.value());
 }
 
+/// How the source lies over its ranks: as --from says, as its manifest or its folders do, or whole.
+inline set_layout source_layout(const reshard_request& r, const tensor_set& s) {
+  if (!r.from.empty() && lists_slices(s))
+    throw io_error("read", r.source, "its manifest says where each slice is; --from has nothing to add");
+  if (!r.from.empty()) return layout_called(r.from, "--from");
+  if (lists_slices(s)) return parse_short_layout("whole", "--from");
+  if (s.manifest.is_object() && s.manifest.contains("layout"))
+    return layout_of_json(s.manifest["layout"], r.source + "/" + set_manifest);
+  if (s.form == set_form::megatron_ranks) return layout_of_folders(s);
+  if (s.form == set_form::ranks)
+    throw io_error("read", r.source,
+                   "it has " + std::to_string(s.files.size()) +
+                       " files and neither index nor manifest; --from says the layout of its ranks");
+  return parse_short_layout("whole", "--from");
+}
+
+/// The names and orders that the source has: as --from-map says, as its manifest does, or those that its tensors' names are of.
+inline layout_map source_map(const reshard_request& r, const tensor_set& s, bool is_whole) {
+  if (!r.from_map.empty()) return map_called(r.from_map);
+  if (s.manifest.is_object() && s.manifest.contains("map")) {
+    const nlohmann::json& m = s.manifest["map"];
+    const std::string manifest = r.source + "/" + set_manifest;
+    if (m.is_string() && m.get<std::string>().ends_with(".json"))
+      throw io_error("read", manifest, "'map' names a file");
+    return m.is_string() ? map_called(m.get<std::string>()) : parse_layout_map(m.dump(), manifest);
+  }
+  if (lists_slices(s) && r.to_map.empty() && is_whole)
+    return map_called("hf");  // whole tensors of whole names: all stays as it is called
+  return map_called(map_of_names(s));
+}
+
+/// The tensors of the target: those of the source, then scales, whose types are added to `chosen`.
+inline std::vector<model_tensor> target_tensors(const reshard_request& r, const std::vector<model_tensor>& source,
+                                                const set_layout& to, const layout_map& map, chosen_dtypes& chosen) {
+  std::vector<model_tensor> tensors;
+  for (std::size_t i = 0; i < source.size(); ++i)
+    tensors.push_back({source[i].name, chosen.dtypes[i], source[i].extents, {}});
+  if (!chosen.scaled.empty() && map.name != "hf")
+    throw plan_error("scales have no names in the map " + quoted_path(map.name) +
+                     "; 8-bit floats are written with the map hf");
+  for (const std::size_t i : chosen.scaled) {
+    check_blocks(source[i], to, r.scale_block);
+    tensors.push_back({source[i].name + "_scale_inv",
+                       "F32",
+                       scaled_blocks::extents(source[i].extents[0], source[i].extents[1], r.scale_block),
+                       {}});
+    if (std::any_of(source.begin(), source.end(), [&](const model_tensor& t) { return t.name == tensors.back().name; }))
+      throw plan_error(tensor_title(tensors.back().name) + " is there already");
+    chosen.dtypes.push_back("F32");
+  }
+  return tensors;
+}
+
 inline prepared_reshard prepare(const reshard_request& r) {
   prepared_reshard p{r, open_tensor_set(r.source), {}, {}, "", "", {}, {}, "", r.target.ends_with(".safetensors")};
-  const std::string manifest = r.source + "/" + set_manifest;
-  const bool has_manifest = p.source.manifest.is_object();
-  if (!r.from.empty() && lists_slices(p.source))
-    throw io_error("read", r.source, "its manifest says where each slice is; --from has nothing to add");
-  if (!r.from.empty()) {
-    p.from = layout_called(r.from, "--from");
-  } else if (lists_slices(p.source)) {
-    p.from = parse_short_layout("whole", "--from");
-  } else if (has_manifest && p.source.manifest.contains("layout")) {
-    p.from = layout_of_json(p.source.manifest["layout"], manifest);
-  } else if (p.source.form == set_form::megatron_ranks) {
-    p.from = layout_of_folders(p.source);
-  } else if (p.source.form == set_form::ranks) {
-    throw io_error("read", r.source,
-                   "it has " + std::to_string(p.source.files.size()) +
-                       " files and neither index nor manifest; --from says the layout of its ranks");
-  } else {
-    p.from = parse_short_layout("whole", "--from");
-  }
+  p.from = source_layout(r, p.source);
   if (p.source.form == set_form::ranks && p.from.ranks() == 1) p.source.form = set_form::whole;
   p.to = layout_called(r.to.empty() ? "whole" : r.to, "--to");
   if (p.is_one_file && p.to.ranks() > 1)
     throw io_error("write", r.target,
                    "one file does not hold the " + std::to_string(p.to.ranks()) + " ranks of " + p.to.text());
-
-  layout_map from;
-  if (!r.from_map.empty()) {
-    from = map_called(r.from_map);
-  } else if (has_manifest && p.source.manifest.contains("map")) {
-    const nlohmann::json& m = p.source.manifest["map"];
-    if (m.is_string() && m.get<std::string>().ends_with(".json"))
-      throw io_error("read", manifest, "'map' names a file");
-    from = m.is_string() ? map_called(m.get<std::string>()) : parse_layout_map(m.dump(), manifest);
-  } else if (lists_slices(p.source) && r.to_map.empty() && p.to.ranks() == 1) {
-    from = map_called("hf");  // whole tensors of whole names: all stays as it is called
-  } else {
-    from = map_called(map_of_names(p.source));
-  }
+  const layout_map from = source_map(r, p.source, p.to.ranks() == 1);
   const layout_map to = r.to_map.empty() ? from : map_called(r.to_map);
   p.from_map = from.name;
   p.to_map = to.name;
@@ -229,25 +250,7 @@ inline prepared_reshard prepare(const reshard_request& r) {
   const set_view source =
       lists_slices(p.source) ? read_sliced_view(p.source, asked) : read_source_view(p.source, asked);
   chosen_dtypes chosen = choose_dtypes(r, source.tensors);
-
-  std::vector<model_tensor> tensors;  // of the target: those of the source, then scales
-  for (std::size_t i = 0; i < source.tensors.size(); ++i)
-    tensors.push_back({source.tensors[i].name, chosen.dtypes[i], source.tensors[i].extents, {}});
-  if (!chosen.scaled.empty() && to.name != "hf")
-    throw plan_error("scales have no names in the map " + quoted_path(to.name) +
-                     "; 8-bit floats are written with the map hf");
-  for (const std::size_t i : chosen.scaled) {
-    check_blocks(source.tensors[i], p.to, r.scale_block);
-    tensors.push_back(
-        {source.tensors[i].name + "_scale_inv",
-         "F32",
-         scaled_blocks::extents(source.tensors[i].extents[0], source.tensors[i].extents[1], r.scale_block),
-         {}});
-    if (std::any_of(source.tensors.begin(), source.tensors.end(),
-                    [&](const model_tensor& t) { return t.name == tensors.back().name; }))
-      throw plan_error(tensor_title(tensors.back().name) + " is there already");
-    chosen.dtypes.push_back("F32");
-  }
+  const std::vector<model_tensor> tensors = target_tensors(r, source.tensors, p.to, to, chosen);
   numbers target_sizes = sizes;
   if (to.name == "megatron") target_sizes.emplace("vocabulary_multiple", 128 * p.to.size_of("tp"));
   for (const model_tensor& t : source.tensors)

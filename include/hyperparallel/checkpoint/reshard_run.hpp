@@ -11,15 +11,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/checkpoint/reshard_journal.hpp>
 #include <hyperparallel/checkpoint/scaled_blocks.hpp>
 #include <hyperparallel/checkpoint/source_files.hpp>
 #include <hyperparallel/checkpoint/target_files.hpp>
@@ -78,11 +78,9 @@ class reshard_run {
     std::once_flag made;
     std::unique_ptr<scaled_blocks> blocks;
   };
-  /// Checksums of what an item reads or writes, by file and tensor.
-  using sums = std::map<std::pair<int, int>, piecewise_checksum>;
   struct thread_state {
     std::vector<std::byte> tile, converted, run;
-    sums read, written;
+    item_sums read, written;
   };
 
   static std::byte* room(std::vector<std::byte>& buffer, std::int64_t bytes) {
@@ -91,34 +89,20 @@ class reshard_run {
     return buffer.data();
   }
 
-  /// Takes up what the journal says is done: "item 12 r0:3:CHECKSUM w0:5:CHECKSUM".
+  /// Takes up what the journal says is done.
   void recall() {
     is_done_.assign(items_.size(), false);
     for (const std::string& line : partial_.done()) {
-      std::string_view left = line;
-      const auto word = [&] {
-        const std::size_t end = std::min(left.find(' '), left.size());
-        const std::string_view w = left.substr(0, end);
-        left.remove_prefix(std::min(end + 1, left.size()));
-        return w;
-      };
-      if (word() != "item") continue;
-      const auto number = whole_number(word());
-      if (!number || *number >= static_cast<std::int64_t>(items_.size()) || is_done_[static_cast<std::size_t>(*number)])
-        continue;
-      is_done_[static_cast<std::size_t>(*number)] = true;
-      while (!left.empty()) {
-        const std::string_view one = word();
-        const std::size_t a = one.find(':'), b = one.find(':', a + 1);
-        const auto file = whole_number(one.substr(1, a - 1)), tensor = whole_number(one.substr(a + 1, b - a - 1));
-        std::uint64_t part = 0;
-        std::from_chars(one.data() + b + 1, one.data() + one.size(), part, 16);
-        const bool is_read = one[0] == 'r';
-        if (file && tensor && (is_read ? source_.combine(*file, *tensor, part) : target_.combine(*file, *tensor, part)))
-          continue;
-        throw io_error("read", partial_.path_of("../journal"), "a line names a tensor that is not there");
-      }
-      const item& i = items_[static_cast<std::size_t>(*number)];
+      const std::optional<journalled_item> kept = read_item(line);
+      if (!kept || kept->number >= static_cast<std::int64_t>(items_.size())) continue;
+      const auto number = static_cast<std::size_t>(kept->number);
+      if (is_done_[number]) continue;
+      is_done_[number] = true;
+      for (const journalled_sum& one : kept->sums)
+        if (!(one.is_read ? source_.combine(one.file, one.tensor, one.part)
+                          : target_.combine(one.file, one.tensor, one.part)))
+          throw io_error("read", partial_.path_of("../journal"), "a line names a tensor that is not there");
+      const item& i = items_[number];
       for (std::int64_t t = i.first; t < i.end; ++t)
         finished_ += volume_of(works_[i.tensor].tiles.box(t)) * unit_of(plan_.tensors[i.tensor].source_dtype).bytes;
     }
@@ -168,17 +152,9 @@ class reshard_run {
   }
 
   void keep(std::size_t number, const thread_state& s) {
-    std::string line = "item " + std::to_string(number);
-    const auto add = [&](const char* kind, const sums& all, auto& files) {
-      for (const auto& [place, sum] : all) {
-        line +=
-            kind + std::to_string(place.first) + ":" + std::to_string(place.second) + ":" + checksum_text(sum.part());
-        files.combine(place.first, place.second, sum.part());
-      }
-    };
-    add(" r", s.read, source_);
-    add(" w", s.written, target_);
-    partial_.keep(line);
+    for (const auto& [place, sum] : s.read) source_.combine(place.first, place.second, sum.part());
+    for (const auto& [place, sum] : s.written) target_.combine(place.first, place.second, sum.part());
+    partial_.keep(line_of_item(number, s.read, s.written));
   }
 
   /// False where another thread's error ended it.

@@ -89,7 +89,7 @@ class run_checkpoints {
         write();
         done_.store(true, std::memory_order_release);
       });
-    } catch (...) {  // told when all processes meet again
+    } catch (...) {  // thrown on every process by the next collective call
       error_ = std::current_exception();
       done_ = true;
     }
@@ -156,7 +156,7 @@ class run_checkpoints {
     error_ = nullptr;
     try {
       take_blocks(copied);
-    } catch (...) {  // no memory for copies; told when all processes meet again
+    } catch (...) {  // no memory for copies: thrown on every process by the next collective call
       error_ = std::current_exception();
     }
   }

@@ -76,6 +76,29 @@ inline std::int64_t extent_named(const numbers& extents, const std::string& name
   return found->second;
 }
 
+/// How much of a joined dim a part has.
+inline std::int64_t joined_extent(const map_part& p, const numbers& sizes, const std::string& what) {
+  const auto extent = p.extent.value(sizes);
+  if (!extent) throw view_error(what + ": the size " + p.extent.text + " is not known; say it with --sizes");
+  return *extent;
+}
+/// The extent of the dim of which a part takes some.
+inline std::int64_t extent_before_taking(const map_part& p, const numbers& sizes, const std::string& what) {
+  const auto of = p.of.value(sizes);
+  if (!of) throw view_error(what + ": a size of " + p.of.text + " is not known; say it with --sizes");
+  return *of;
+}
+
+/// Adds the extents of a part's names to those of the whole tensor, which they are to agree with but along the joined dim.
+inline void note_extents(numbers& whole, const numbers& part, const std::string& join, const std::string& what) {
+  for (const auto& [name, extent] : part) {
+    const auto [before, is_new] = whole.emplace(name, extent);
+    if (!is_new && before->second != extent && name != join)
+      throw view_error(what + ": " + name + " is " + std::to_string(before->second) + " in one part and " +
+                       std::to_string(extent) + " in another");
+  }
+}
+
 inline std::vector<dim_level> levels_of(const map_part& part, const std::vector<std::string>& group,
                                         const numbers& extents, const numbers& strides, const numbers& sizes,
                                         const std::string& what) {

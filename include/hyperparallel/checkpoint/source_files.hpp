@@ -33,8 +33,7 @@ class source_files {
         throw io_error("read", f.path, why);
       }
       open_.push_back(number);
-      sums_.emplace_back();
-      for (const tensor_entry& t : f.tensors) sums_.back().emplace_back(t.end - t.begin);
+      sums_.add_file(bytes_of_tensors(f));
       is_held_.emplace_back(f.tensors.size(), !f.checksums.empty());
     }
     find_held(plan, works);
@@ -55,19 +54,13 @@ class source_files {
     return is_held_[static_cast<std::size_t>(file)][static_cast<std::size_t>(tensor)];
   }
   /// Adds what was read. False where there is no such tensor.
-  bool combine(std::int64_t file, std::int64_t tensor, std::uint64_t part) {
-    if (file < 0 || file >= static_cast<std::int64_t>(sums_.size())) return false;
-    auto& of_file = sums_[static_cast<std::size_t>(file)];
-    if (tensor < 0 || tensor >= static_cast<std::int64_t>(of_file.size())) return false;
-    of_file[static_cast<std::size_t>(tensor)].combine(part);
-    return true;
-  }
+  bool combine(std::int64_t file, std::int64_t tensor, std::uint64_t part) { return sums_.combine(file, tensor, part); }
 
   /// Throws io_error where a tensor that is held is damaged. Precondition: all is read.
   void check() const {
-    for (std::size_t f = 0; f < sums_.size(); ++f)
-      for (std::size_t t = 0; t < sums_[f].size(); ++t)
-        if (is_held_[f][t] && checksum_text(sums_[f][t].value()) != set_.files[f].checksums[t])
+    for (std::size_t f = 0; f < set_.files.size(); ++f)
+      for (std::size_t t = 0; t < set_.files[f].tensors.size(); ++t)
+        if (is_held_[f][t] && checksum_text(sums_.value(f, t)) != set_.files[f].checksums[t])
           throw io_error(
               "read", set_.files[f].path,
               tensor_title(set_.files[f].tensors[t].name) + " is damaged: its bytes differ from their checksum");
@@ -83,8 +76,8 @@ class source_files {
 
   /// Tensors that are read whole, in runs that are not short.
   void find_held(const reshard_plan& plan, const std::vector<detail::tensor_work>& works) {
-    std::vector<std::vector<std::int64_t>> units(sums_.size());
-    for (std::size_t f = 0; f < sums_.size(); ++f) units[f].resize(sums_[f].size(), 0);
+    std::vector<std::vector<std::int64_t>> units(set_.files.size());
+    for (std::size_t f = 0; f < set_.files.size(); ++f) units[f].resize(set_.files[f].tensors.size(), 0);
     for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
       const tensor_plan& t = plan.tensors[i];
       const bool is_short =
@@ -95,8 +88,8 @@ class source_files {
         if (is_short) is_held_[file][tensor] = false;
       }
     }
-    for (std::size_t f = 0; f < sums_.size(); ++f)
-      for (std::size_t t = 0; t < sums_[f].size(); ++t) {
+    for (std::size_t f = 0; f < set_.files.size(); ++f)
+      for (std::size_t t = 0; t < set_.files[f].tensors.size(); ++t) {
         const tensor_entry& e = set_.files[f].tensors[t];
         if (units[f][t] != e.end - e.begin) is_held_[f][t] = false;
       }
@@ -109,7 +102,7 @@ class source_files {
 
   const tensor_set& set_;
   std::vector<int> open_;
-  std::vector<std::vector<piecewise_checksum>> sums_;
+  set_checksums sums_;
   std::vector<std::vector<bool>> is_held_;
 };
 

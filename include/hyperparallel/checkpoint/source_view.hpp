@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/checkpoint/rank_folders.hpp>
 #include <hyperparallel/checkpoint/set_view.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
@@ -29,60 +29,6 @@ struct source_request {
   bool is_tied = false;   ///< the head is the table of the embedding: where both are there, the head is a copy
   bool has_gaps = false;  ///< places count a gap of one unit behind each dim, see sliced_source.hpp
 };
-
-/// The rank of each file. Throws io_error where the files are not those of the layout.
-inline std::vector<std::int64_t> ranks_of_files(const tensor_set& s, const set_layout& l) {
-  std::vector<std::int64_t> ranks(s.files.size(), 0);
-  if (s.form == set_form::whole) {
-    if (l.ranks() != 1)
-      throw io_error("read", s.path,
-                     "it is a whole checkpoint, not one of " + std::to_string(l.ranks()) + " ranks, " + l.text());
-    return ranks;
-  }
-  if (static_cast<std::int64_t>(s.files.size()) != l.ranks())
-    throw io_error("read", s.path,
-                   "it has files of " + std::to_string(s.files.size()) + " ranks, the layout " + l.text() + " has " +
-                       std::to_string(l.ranks()) + "; say the right one with --from");
-  std::vector<bool> seen(s.files.size(), false);
-  for (std::size_t f = 0; f < s.files.size(); ++f) {
-    if (s.form == set_form::ranks) {
-      ranks[f] = static_cast<std::int64_t>(f);
-      continue;
-    }
-    // mp_rank_TT[_PPP][_EEE]: a number is left out where its axis has one place.
-    std::vector<const char*> named = {"tp"};
-    if (l.size_of("pp") > 1) named.push_back("pp");
-    if (l.size_of("ep") > 1) named.push_back("ep");
-    std::vector<std::int64_t> given;
-    std::string_view left = std::string_view(s.files[f].name).substr(8);
-    left = left.substr(0, left.find('/'));
-    bool good = true;
-    while (good && !left.empty()) {
-      const std::size_t end = std::min(left.find('_'), left.size());
-      std::int64_t value = 0;
-      good = end > 0 && end < 10;
-      for (const char c : left.substr(0, end)) good = good && c >= '0' && c <= '9', value = value * 10 + (c - '0');
-      given.push_back(value);
-      left.remove_prefix(std::min(end + 1, left.size()));
-    }
-    if (given.size() == named.size() + 1 && named.size() < 3 && given.back() == 0)
-      given.pop_back();  // a 0 that is written all the same
-    good = good && given.size() == named.size();
-    std::int64_t rank = 0;
-    for (const layout_axis& a : l.axes) {
-      std::int64_t at = 0;
-      for (std::size_t i = 0; good && i < named.size(); ++i)
-        if (a.name == named[i]) at = given[i];
-      good = good && at < a.size;
-      rank = rank * a.size + at;
-    }
-    if (!good || seen[static_cast<std::size_t>(rank)])
-      throw io_error("read", s.files[f].path, "its folder is not that of one rank of " + l.text());
-    seen[static_cast<std::size_t>(rank)] = true;
-    ranks[f] = rank;
-  }
-  return ranks;
-}
 
 /// Larger extents, of tensors without elements, are refused.
 inline constexpr std::int64_t largest_extent = std::int64_t{1} << 46;
@@ -196,7 +142,7 @@ class source_reader {
       const tensor_view is = plain ? plain_view(shape.size()) : rule.is;
       numbers known = r_.sizes, extents;
       std::int64_t joined = 0;
-      for (const map_part& p : rule.parts) joined += extent_of(p, what);
+      for (const map_part& p : rule.parts) joined += joined_extent(p, r_.sizes, what);
       if (!rule.join.empty()) known[rule.join] = joined;
       extents = solve_view(is, shape, known, what);
       const std::string stacked = rule.stacked();
@@ -204,7 +150,7 @@ class source_reader {
       const numbers strides = strides_of(is, extents, r_.has_gaps);
       for (const map_part& p : rule.parts) {
         numbers of_part = extents;
-        if (!rule.join.empty()) of_part[rule.join] = extent_of(p, what);
+        if (!rule.join.empty()) of_part[rule.join] = joined_extent(p, r_.sizes, what);
         const std::int64_t count = stacked.empty() ? 1 : extents.find(stacked)->second;
         const std::int64_t first = stacked == "expert" ? count * r_.layout.coordinate(rank_of(o), "ep") : 0;
         for (std::int64_t k = 0; k < count; ++k) {
@@ -216,24 +162,15 @@ class source_reader {
               offset + (stacked.empty() ? 0 : k * strides.find(stacked)->second),
               local_of(p, plain ? is : p.view, of_part, what), &strides);
         }
-        if (!rule.join.empty()) offset += extent_of(p, what) * strides.find(rule.join)->second;
+        if (!rule.join.empty()) offset += joined_extent(p, r_.sizes, what) * strides.find(rule.join)->second;
       }
     } catch (const view_error& error) {
       refuse(o, error.what());
     }
   }
-  std::int64_t extent_of(const map_part& p, const std::string& what) const {
-    const auto extent = p.extent.value(r_.sizes);
-    if (!extent) throw view_error(what + ": the size " + p.extent.text + " is not known; say it with --sizes");
-    return *extent;
-  }
   std::vector<std::int64_t> local_of(const map_part& p, const tensor_view& view, numbers extents,
                                      const std::string& what) const {
-    if (!p.taken.empty()) {
-      const auto of = p.of.value(r_.sizes);
-      if (!of) throw view_error(what + ": a size of " + p.of.text + " is not known; say it with --sizes");
-      extents[p.taken] = *of;
-    }
+    if (!p.taken.empty()) extents[p.taken] = extent_before_taking(p, r_.sizes, what);
     return extents_of(view, extents);
   }
   static numbers numbers_of(const std::vector<std::int64_t>& shape) {

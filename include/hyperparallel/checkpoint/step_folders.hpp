@@ -117,9 +117,9 @@ class step_folders {
       file.write(manifest);
       file.commit();
     }
-    partial_set::sync_folder(partial);
+    sync_folder(partial);
     place(partial, target);
-    partial_set::sync_folder(folder_);
+    sync_folder(folder_);
     {
       atomic_file file(folder_ + "/newest");
       file.write(std::to_string(step) + "\n");

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -159,6 +160,26 @@ inline std::vector<placed_box> refine_box(const placed_box& p, const factored_di
       }
   }
   return all;
+}
+
+/// Two boxes that meet, or nothing. O(n log n + pairs that meet along the first dim that cuts the boxes).
+inline std::optional<std::pair<std::size_t, std::size_t>> overlap_in(const std::vector<index_box>& boxes) {
+  if (boxes.size() < 2) return {};
+  const std::size_t dims = boxes[0].size();
+  if (dims == 0) return std::pair<std::size_t, std::size_t>(0, 1);
+  std::size_t cut = 0;
+  const auto cuts = [&](const index_box& b) {
+    return b[cut].begin != boxes[0][cut].begin || b[cut].end != boxes[0][cut].end;
+  };
+  while (cut + 1 < dims && std::none_of(boxes.begin(), boxes.end(), cuts)) ++cut;
+  std::vector<std::size_t> order(boxes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return boxes[a][cut].begin < boxes[b][cut].begin; });
+  for (std::size_t i = 0; i < order.size(); ++i)
+    for (std::size_t k = i + 1; k < order.size() && boxes[order[k]][cut].begin < boxes[order[i]][cut].end; ++k)
+      if (intersection_of(boxes[order[i]], boxes[order[k]])) return std::pair(order[i], order[k]);
+  return {};
 }
 
 }}}  // namespace hyperparallel::v0_2::reshard

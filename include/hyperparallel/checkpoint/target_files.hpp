@@ -62,13 +62,7 @@ class target_files {
     return is_read_again_[static_cast<std::size_t>(file)][static_cast<std::size_t>(tensor)];
   }
   /// Adds what was written. False where there is no such tensor.
-  bool combine(std::int64_t file, std::int64_t tensor, std::uint64_t part) {
-    if (file < 0 || file >= static_cast<std::int64_t>(sums_.size())) return false;
-    auto& of_file = sums_[static_cast<std::size_t>(file)];
-    if (tensor < 0 || tensor >= static_cast<std::int64_t>(of_file.size())) return false;
-    of_file[static_cast<std::size_t>(tensor)].combine(part);
-    return true;
-  }
+  bool combine(std::int64_t file, std::int64_t tensor, std::uint64_t part) { return sums_.combine(file, tensor, part); }
 
   /// Writes headers with checksums, and texts beside them; all of it is durable then.
   void finish(const std::vector<side_file>& beside) {
@@ -78,10 +72,10 @@ class target_files {
       const std::string file = partial_.path_of(files_[f].name), text = header_text(files_[f], values, file);
       write_all(open_[f], file, reinterpret_cast<const std::byte*>(text.data()), text.size(), 0);
       if (::fsync(open_[f]) != 0) throw io_error("write", file, errno);
-      partial_set::sync_folder(std::filesystem::path(file).parent_path().string());
+      sync_folder(std::filesystem::path(file).parent_path().string());
     }
     for (const side_file& s : beside) write_side(s);
-    partial_set::sync_folder(partial_.path_of(""));
+    sync_folder(partial_.path_of(""));
   }
 
  private:
@@ -116,8 +110,7 @@ class target_files {
       const std::int64_t size = data_.back() + (f.tensors.empty() ? 0 : f.tensors.back().end);
       if (::ftruncate(number, static_cast<off_t>(size)) != 0) throw io_error("write", file, errno);
       bytes += size;
-      sums_.emplace_back();
-      for (const tensor_entry& t : f.tensors) sums_.back().emplace_back(t.end - t.begin);
+      sums_.add_file(bytes_of_tensors(f));
       is_read_again_.emplace_back(f.tensors.size(), false);
     }
     if (partial_.done().empty() && bytes > partial_.free_bytes())
@@ -127,7 +120,7 @@ class target_files {
   }
 
   std::uint64_t value_of(std::size_t f, std::size_t t) const {
-    if (!is_read_again_[f][t]) return sums_[f][t].value();
+    if (!is_read_again_[f][t]) return sums_.value(f, t);
     const tensor_entry& e = files_[f].tensors[t];
     piecewise_checksum sum(e.end - e.begin);
     std::vector<std::byte> buffer(std::size_t{1} << 18);
@@ -158,7 +151,7 @@ class target_files {
   const partial_set& partial_;
   std::vector<int> open_;
   std::vector<std::int64_t> data_;  ///< where the tensors of each file begin
-  std::vector<std::vector<piecewise_checksum>> sums_;
+  set_checksums sums_;
   std::vector<std::vector<bool>> is_read_again_;
 };
 

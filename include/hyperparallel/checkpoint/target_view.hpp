@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/checkpoint/map_instances.hpp>
+#include <hyperparallel/checkpoint/rank_folders.hpp>
 #include <hyperparallel/checkpoint/set_view.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
@@ -63,83 +65,23 @@ class target_writer {
   }
 
   target_view write() {
-    find_instances();
+    map_instances found = instances_of(names_, r_.map, r_.sizes);
+    instances_ = std::move(found.instances);
+    out_.not_carried = std::move(found.not_carried);
     for (std::int64_t rank = 0; rank < r_.layout.ranks(); ++rank) write_rank(rank);
     return std::move(out_);
   }
 
  private:
-  /// Tensors of the model that make one tensor of the framework; of several experts where they are stacked.
-  struct instance {
-    const map_rule* rule = nullptr;  ///< null: the same on both sides
-    numbers captured;
-    std::string before, after;  ///< of a state's name, "first_moment(" and ")"
-    std::vector<std::map<std::int64_t, std::pair<std::string, std::size_t>>>
-        parts;              ///< name and number of each, by its place in the stack
-    std::size_t first = 0;  ///< of the model's tensors: its place in the order
-  };
   /// A tensor of one rank.
   struct local_tensor {
-    const instance* of;
+    const map_instance* of;
     tensor_entry entry;
     std::vector<std::pair<std::size_t, set_piece>> pieces;  ///< of which tensor of the model
     std::vector<index_range> constants;
   };
 
-  bool holds_condition(const map_rule& rule, const numbers& captured) const {
-    const auto is_there = [&](const name_pattern& p) {
-      const auto name = p.filled(captured, r_.sizes);
-      return name && names_.contains(*name);
-    };
-    return (!rule.with || is_there(*rule.with)) && (!rule.without || !is_there(*rule.without));
-  }
-
-  void find_instances() {
-    std::map<std::pair<std::size_t, std::string>, std::size_t> place;
-    for (const auto& [name, number] : names_) {
-      bool is_read = false;
-      const state_name state(name);
-      for (std::size_t i = 0; i < r_.map.rules.size(); ++i) {
-        const map_rule& rule = r_.map.rules[i];
-        if (rule.reads_only) continue;
-        const std::string stacked = rule.stacked();
-        for (std::size_t p = 0; p < rule.parts.size(); ++p) {
-          auto captured = rule.parts[p].hf.matched(state.tensor, r_.sizes);
-          if (!captured || !holds_condition(rule, *captured)) continue;
-          const std::int64_t at = stacked.empty() ? 0 : captured->find(stacked)->second;
-          if (!stacked.empty()) captured->erase(stacked);
-          const std::string key = state.of(rule.theirs.filled(*captured, {}).value_or(""));
-          const auto [found, is_new] = place.emplace(std::pair(i, key), instances_.size());
-          if (is_new)
-            instances_.push_back({&rule, *captured, std::string(state.before), std::string(state.after), {}, number});
-          instance& one = instances_[found->second];
-          one.parts.resize(rule.parts.size());
-          one.parts[p][at] = {name, number};
-          one.first = std::min(one.first, number);
-          is_read = true;
-        }
-      }
-      if (is_read) continue;
-      if (!r_.map.keeps_others) {
-        out_.not_carried.push_back(name);
-        continue;
-      }
-      instances_.push_back({nullptr, {}, "", "", {{{0, {name, number}}}}, number});
-    }
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // by the first tensor of the model
-    for (std::size_t i = 0; i < instances_.size(); ++i) order.push_back({instances_[i].first, i});
-    std::sort(order.begin(), order.end());
-    std::vector<instance> sorted;
-    for (const auto& [first, i] : order) sorted.push_back(std::move(instances_[i]));
-    instances_ = std::move(sorted);
-    for (const instance& one : instances_)
-      for (std::size_t p = 0; p < one.parts.size(); ++p)
-        if (one.parts[p].empty())
-          throw layout_error(quoted_path(one.rule->theirs.filled(one.captured, {}).value_or(one.rule->theirs.text())) +
-                             " needs " + quoted_path(one.rule->parts[p].hf.text()) + ", which the source has not");
-  }
-
-  std::string name_on(const instance& one, std::int64_t rank) const {
+  std::string name_on(const map_instance& one, std::int64_t rank) const {
     if (one.rule == nullptr) return one.parts[0].begin()->second.first;
     numbers local = one.captured;
     if (r_.map.local.contains("layer") && local.contains("layer"))
@@ -151,106 +93,112 @@ class target_writer {
     return one.before + *name + one.after;
   }
 
-  std::int64_t extent_of(const map_part& p, const std::string& what) const {
-    const auto extent = p.extent.value(r_.sizes);
-    if (!extent) throw view_error(what + ": the size " + p.extent.text + " is not known; say it with --sizes");
-    return *extent;
+  /// Names and numbers of tensors of the model, of each part of a rule.
+  using held_parts = std::vector<std::vector<std::pair<std::string, std::size_t>>>;
+  /// The slice of a tensor of the model that a rank has, as a part of a tensor of the framework.
+  struct rank_part {
+    const map_part* part;
+    tensor_view view;
+    numbers extents;
+    std::vector<std::int64_t> whole;
+    index_box slice;
+    std::size_t tensor;
+    std::int64_t at;  ///< place in the stack
+  };
+
+  static const map_rule& rule_of(const map_instance& one) {
+    static const map_rule unchanged{};
+    return one.rule != nullptr ? *one.rule : unchanged;
   }
 
-  /// The tensor of an instance that a rank has, if it has any.
-  bool make(const instance& one, std::int64_t rank, local_tensor& t) const {
-    static const map_part same{};
-    static const map_rule unchanged{};
-    const map_rule& rule = one.rule != nullptr ? *one.rule : unchanged;
-    std::vector<std::vector<std::pair<std::string, std::size_t>>> held(one.parts.size());
+  held_parts parts_held_by(const map_instance& one, std::int64_t rank) const {
+    held_parts held(one.parts.size());
     for (std::size_t p = 0; p < one.parts.size(); ++p)
       for (const auto& [at, tensor] : one.parts[p])
         if (r_.layout.holds(tensor.first, rank, layers_, experts_)) held[p].push_back(tensor);
     for (std::size_t p = 1; p < held.size(); ++p)
       if (held[p].size() != held[0].size())
         throw layout_error("the layout parts " +
-                           quoted_path(held[0].empty() ? rule.parts[0].hf.text() : held[0][0].first) + " from " +
-                           quoted_path(rule.parts[p].hf.text()));
+                           quoted_path(held[0].empty() ? rule_of(one).parts[0].hf.text() : held[0][0].first) +
+                           " from " + quoted_path(rule_of(one).parts[p].hf.text()));
+    return held;
+  }
+
+  /// Adds padding to the constants of `t`. `extent`: how much of a joined dim the part has.
+  rank_part part_on_rank(const map_rule& rule, const map_part& part, std::int64_t extent, std::size_t number,
+                         std::int64_t rank, const std::string& what, local_tensor& t) const {
+    const model_tensor& m = out_.view.tensors[number];
+    rank_part q{&part, rule.is.dims.empty() ? plain_view(m.extents.size()) : part.view,
+                {},    in_units(m.extents, m.dtype, tensor_title(m.name)),
+                {},    number,
+                0};
+    std::vector<std::int64_t> padded = q.whole;
+    if (rule.rows_multiple) pad(padded, rule, m.name);
+    q.slice = r_.layout.slice_of(m.name, padded, rank);
+    if (padded != q.whole) {
+      t.constants.push_back(
+          {std::max(q.slice[0].begin, q.whole[0]) - q.slice[0].begin, q.slice[0].end - q.slice[0].begin});
+      q.whole = padded;
+    }
+    std::vector<std::int64_t> local;
+    for (const index_range& r : q.slice) local.push_back(r.extent());
+    numbers known = r_.sizes;
+    if (!rule.join.empty()) known[rule.join] = extent;
+    if (!part.taken.empty()) known[part.taken] = extent_before_taking(part, r_.sizes, what);
+    q.extents = solve_view(q.view, local, known, tensor_title(m.name));
+    q.extents.erase(part.taken);
+    for (const std::string& as : part.taken_as) q.extents[as] = extent_named(r_.sizes, as, what);
+    return q;
+  }
+
+  /// The tensor of an instance that a rank has, if it has any.
+  bool make(const map_instance& one, std::int64_t rank, local_tensor& t) const {
+    static const map_part same{};
+    const map_rule& rule = rule_of(one);
+    const held_parts held = parts_held_by(one, rank);
     if (held[0].empty()) return false;
     const std::string title = name_on(one, rank), what = tensor_title(title);
     const model_tensor& first = out_.view.tensors[held[0][0].second];
-    const element_unit unit = unit_of(first.dtype);
-    const bool plain = rule.is.dims.empty();
     numbers extents;  // of the tensor's names
-    struct placed {
-      const map_part* part;
-      tensor_view view;
-      numbers extents;
-      std::vector<std::int64_t> whole;
-      index_box slice;
-      std::size_t tensor;
-      std::int64_t at;
-    };
-    std::vector<placed> all;
+    std::vector<rank_part> all;
     std::int64_t joined = 0;
     for (std::size_t p = 0; p < held.size(); ++p) {
       const map_part& part = one.rule != nullptr ? rule.parts[p] : same;
-      const std::int64_t extent = rule.join.empty() ? 1 : extent_of(part, what);
+      const std::int64_t extent = rule.join.empty() ? 1 : joined_extent(part, r_.sizes, what);
       for (std::size_t k = 0; k < held[p].size(); ++k) {
-        const auto& [name, number] = held[p][k];
-        const model_tensor& m = out_.view.tensors[number];
+        const model_tensor& m = out_.view.tensors[held[p][k].second];
         if (m.dtype != first.dtype)
           throw view_error(what + " joins " + tensor_title(m.name) + ", which is " + m.dtype + ", with " + first.dtype);
-        placed q{&part,
-                 plain ? plain_view(m.extents.size()) : part.view,
-                 {},
-                 in_units(m.extents, m.dtype, tensor_title(m.name)),
-                 {},
-                 number,
-                 static_cast<std::int64_t>(k)};
-        std::vector<std::int64_t> padded = q.whole;
-        if (rule.rows_multiple) pad(padded, rule, name);
-        q.slice = r_.layout.slice_of(name, padded, rank);
-        if (padded != q.whole) {
-          t.constants.push_back(
-              {std::max(q.slice[0].begin, q.whole[0]) - q.slice[0].begin, q.slice[0].end - q.slice[0].begin});
-          q.whole = padded;
-        }
-        std::vector<std::int64_t> local;
-        for (const index_range& r : q.slice) local.push_back(r.extent());
-        numbers known = r_.sizes;
-        if (!rule.join.empty()) known[rule.join] = extent;
-        if (!part.taken.empty()) {
-          const auto of = part.of.value(r_.sizes);
-          if (!of) throw view_error(what + ": a size of " + part.of.text + " is not known; say it with --sizes");
-          known[part.taken] = *of;
-        }
-        q.extents = solve_view(q.view, local, known, tensor_title(m.name));
-        q.extents.erase(part.taken);
-        for (const std::string& as : part.taken_as) q.extents[as] = extent_named(r_.sizes, as, what);
-        for (const auto& [n, e] : q.extents) {
-          const auto [before, is_new] = extents.emplace(n, e);
-          if (!is_new && before->second != e && n != rule.join)
-            throw view_error(what + ": " + n + " is " + std::to_string(before->second) + " in one part and " +
-                             std::to_string(e) + " in another");
-        }
-        all.push_back(std::move(q));
+        all.push_back(part_on_rank(rule, part, extent, held[p][k].second, rank, what, t));
+        all.back().at = static_cast<std::int64_t>(k);
+        note_extents(extents, all.back().extents, rule.join, what);
       }
       joined += extent;
     }
     const std::string stacked = one.rule != nullptr ? rule.stacked() : "";
     if (!rule.join.empty()) extents[rule.join] = joined;
     if (!stacked.empty()) extents[stacked] = static_cast<std::int64_t>(held[0].size());
-    const tensor_view is = plain ? plain_view(all[0].slice.size()) : rule.is;
+    const tensor_view is = rule.is.dims.empty() ? plain_view(all[0].slice.size()) : rule.is;
     t.of = &one;
     t.entry = {title, first.dtype, reshard::extents_of(is, extents), 0, 0};
-    if (!t.entry.extents.empty()) t.entry.extents.back() *= unit.elements;
-    const numbers strides = strides_of(is, extents);
+    if (!t.entry.extents.empty()) t.entry.extents.back() *= unit_of(first.dtype).elements;
+    place_parts(all, rule, stacked, strides_of(is, extents), what, t);
+    return true;
+  }
+
+  /// Where each part lies in the tensor of the framework.
+  void place_parts(const std::vector<rank_part>& all, const map_rule& rule, const std::string& stacked,
+                   const numbers& strides, const std::string& what, local_tensor& t) const {
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const placed& q = all[i];
+      const rank_part& q = all[i];
       if (i > 0 && q.part != all[i - 1].part && !rule.join.empty())
-        offset += extent_of(*all[i - 1].part, what) * strides.find(rule.join)->second;
+        offset += joined_extent(*all[i - 1].part, r_.sizes, what) * strides.find(rule.join)->second;
       if (volume_of(q.slice) == 0) continue;
       set_piece piece = piece_of(*q.part, q.view, q.extents, strides,
                                  offset + (stacked.empty() ? 0 : q.at * strides.find(stacked)->second), q.whole,
                                  q.slice, r_.sizes, what);
-      const std::vector<std::int64_t> whole = in_units(out_.view.tensors[q.tensor].extents, first.dtype, what);
+      const std::vector<std::int64_t> whole = in_units(out_.view.tensors[q.tensor].extents, t.entry.dtype, what);
       if (whole != q.whole) {  // rows of a plain view
         for (index_range& c : t.constants)
           c = {c.begin * strides.find("#0")->second, c.end * strides.find("#0")->second};
@@ -258,11 +206,10 @@ class target_writer {
         piece.place.box[0].end = std::min(piece.place.box[0].end, whole[0]);
         if (piece.place.box[0].begin >= piece.place.box[0].end) continue;
       }
-      if (unit.elements != 1 && !piece.place.stride.empty() && piece.place.stride.back() != 1)
+      if (unit_of(t.entry.dtype).elements != 1 && !piece.place.stride.empty() && piece.place.stride.back() != 1)
         throw view_error(what + " has packed elements, which are not transposed");
       t.pieces.push_back({q.tensor, std::move(piece)});
     }
-    return true;
   }
 
   void pad(std::vector<std::int64_t>& extents, const map_rule& rule, const std::string& name) const {
@@ -276,7 +223,7 @@ class target_writer {
   void write_rank(std::int64_t rank) {
     std::vector<local_tensor> all;
     std::set<std::string> names;
-    for (const instance& one : instances_) {
+    for (const map_instance& one : instances_) {
       local_tensor t{};
       if (!make(one, rank, t)) continue;
       if (!names.insert(t.entry.name).second)
@@ -325,16 +272,7 @@ class target_writer {
   std::string name_of_rank(std::int64_t rank) const {
     const set_layout& l = r_.layout;
     if (r_.one_file) return "model.safetensors";
-    if (r_.map.name == "megatron") {
-      char name[96];
-      const auto at = [&](const char* axis) { return static_cast<int>(l.coordinate(rank, axis)); };
-      int n = std::snprintf(name, sizeof name, "mp_rank_%02d", at("tp"));
-      if (l.size_of("pp") > 1)
-        n += std::snprintf(name + n, sizeof name - static_cast<std::size_t>(n), "_%03d", at("pp"));
-      if (l.size_of("ep") > 1)
-        n += std::snprintf(name + n, sizeof name - static_cast<std::size_t>(n), "_%03d", at("ep"));
-      return std::string(name) + "/model.safetensors";
-    }
+    if (r_.map.name == "megatron") return folder_of_rank(l, rank) + "/model.safetensors";
     std::string name = "rank";
     for (const layout_axis& a : l.axes) name += "_" + a.name + std::to_string(l.coordinate(rank, a.name));
     return l.ranks() == 1 ? "model.safetensors" : name + ".safetensors";
@@ -343,7 +281,7 @@ class target_writer {
   const target_request& r_;
   std::int64_t layers_ = 0, experts_ = 0;
   std::map<std::string, std::size_t> names_;
-  std::vector<instance> instances_;
+  std::vector<map_instance> instances_;
   target_view out_;
 };
 

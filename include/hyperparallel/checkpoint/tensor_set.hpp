@@ -46,6 +46,12 @@ struct set_file {
   std::map<std::string, std::string> metadata{};  ///< texts of the header, checksums left out
 };
 
+inline std::vector<std::int64_t> bytes_of_tensors(const set_file& f) {
+  std::vector<std::int64_t> bytes;
+  for (const tensor_entry& t : f.tensors) bytes.push_back(t.end - t.begin);
+  return bytes;
+}
+
 enum class set_form : unsigned char { whole, megatron_ranks, ranks };
 
 struct tensor_set {

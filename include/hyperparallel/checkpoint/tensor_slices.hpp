@@ -12,7 +12,6 @@
 // list has not. Errors: io_error of one line that names file and tensor. O(tensors · slices²) at most, of slices that are sorted along
 // the first dim that cuts them. Needs nlohmann-json on the include path.
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -39,7 +38,7 @@ struct sliced_tensor {
   std::vector<tensor_slice> slices;
 };
 
-/// The text of a manifest and of the headers of its files that tells a set from every other.
+/// The key of the identifier of a set, in its manifest and in the headers of its files.
 inline constexpr const char* set_key = "set";
 /// Dims of a tensor in a manifest, at most.
 inline constexpr std::size_t most_slice_dims = 16;
@@ -161,25 +160,18 @@ class slice_reader {
       if (longer.overflow) refuse(t.name, "has more elements than 64 bits count");
       whole = longer.value;
     }
-    std::size_t cut = 0;  // the first dim that cuts
-    while (cut < t.extents.size() && t.slices[0].box[cut].extent() == t.extents[cut]) ++cut;
-    std::vector<const tensor_slice*> order;
-    for (const tensor_slice& s : t.slices) {
-      sum += volume_of(s.box);
-      if (volume_of(s.box) > 0) order.push_back(&s);
+    std::vector<index_box> boxes;
+    std::vector<int> files;
+    for (const tensor_slice& one : t.slices) {
+      sum += volume_of(one.box);
+      if (volume_of(one.box) == 0) continue;
+      boxes.push_back(one.box);
+      files.push_back(one.file);
     }
     if (sum != whole) refuse(t.name, "has " + std::to_string(whole) + " elements, its slices " + std::to_string(sum));
-    if (cut == t.extents.size()) cut = 0;
-    if (!t.extents.empty())
-      std::sort(order.begin(), order.end(),
-                [&](const tensor_slice* a, const tensor_slice* b) { return a->box[cut].begin < b->box[cut].begin; });
-    for (std::size_t i = 0; i < order.size(); ++i)
-      for (std::size_t j = i + 1; j < order.size(); ++j) {
-        if (!t.extents.empty() && order[j]->box[cut].begin >= order[i]->box[cut].end) break;
-        if (intersection_of(order[i]->box, order[j]->box))
-          refuse(t.name, "has slices of files " + std::to_string(order[i]->file) + " and " +
-                             std::to_string(order[j]->file) + " that overlap");
-      }
+    if (const auto two = overlap_in(boxes))
+      refuse(t.name, "has slices of files " + std::to_string(files[two->first]) + " and " +
+                         std::to_string(files[two->second]) + " that overlap");
   }
 
   const tensor_set& s_;

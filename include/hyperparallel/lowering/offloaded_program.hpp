@@ -11,7 +11,6 @@
 // then alive. O(a few plans + addresses).
 
 #include <hyperparallel/lowering/planned_parts.hpp>
-#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -241,10 +240,12 @@ class offloading {
   growing_array<int> home_tier_;
 };
 
-offloaded_program offload_in_library(const sharded_program& p, const growing_array<extent_t>& duration,
-                                     const tier_hardware& hardware, const offloading_options& options);
-constexpr offloaded_program offload_here(const sharded_program& p, const growing_array<extent_t>& duration,
-                                         const tier_hardware& hardware, const offloading_options& options) {
+}  // namespace detail
+
+/// `p` under the budget hardware.tier[0].capacity. `duration` is of each step. Domain: `p` has no folded segments and
+/// no tiers.
+constexpr offloaded_program offload(const sharded_program& p, const growing_array<extent_t>& duration,
+                                    const tier_hardware& hardware, const offloading_options& options = {}) {
   constexpr int most_rounds = 12;
   const extent_t budget = hardware.tier[0].capacity;
   const program_moves moves = kinds_of_moves(p, options.links);
@@ -277,16 +278,6 @@ constexpr offloaded_program offload_here(const sharded_program& p, const growing
       }
     return r;
   }
-}
-
-}  // namespace detail
-
-/// `p` under the budget hardware.tier[0].capacity. `duration` is of each step. Domain: `p` has no folded segments and
-/// no tiers.
-constexpr offloaded_program offload(const sharded_program& p, const growing_array<extent_t>& duration,
-                                    const tier_hardware& hardware, const offloading_options& options = {}) {
-  HYPERPARALLEL_TWIN(detail::offload_in_library(p, duration, hardware, options));
-  return detail::offload_here(p, duration, hardware, options);
 }
 
 /// Its plans alone, as they are where addresses take no more than what is alive. `moves` are those on options.links.

@@ -7,9 +7,8 @@
 //   s.ok(), s.replay.times.makespan, s.stage[0].bytes
 //
 // Layers go to the stages as `split_layers` deals them, all of one weight; where `ends_count_as_layers`, the first and the last stage have
-// one layer less than the others. Of each stage the decoder with its layers is lowered by
-// `lower_fastest`, layers unrolled, with the plan's strategy; stage_passes.hpp reads from its clock what the passes of a micro-batch
-// take. The last stage is lowered with the whole vocabulary: its head is that stage's, its embedding the first one's. The others
+// one layer less than the others. Of each stage the decoder with its layers is lowered by `lower_fastest`, layers unrolled, with the
+// plan's strategy; stage_passes.hpp reads from its clock what the passes of a micro-batch take. The last stage is lowered with the whole vocabulary: its head is that stage's, its embedding the first one's. The others
 // are lowered with as many rows as devices, so that what is not theirs takes next to nothing, and of them the time of their
 // layers counts. Stages with as many layers of each kind are simulated once, within the memory of the fullest rank among theirs; so
 // layers of a kind stand together, whatever their order in the model, and are computed again one by one.
