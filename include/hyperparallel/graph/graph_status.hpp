@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Mistakes of a graph under construction: the first one, with the names and sizes that tell it.
+// The first mistake of a graph under construction, with the names and sizes that its message needs.
 
 #include <hyperparallel/layout/shape.hpp>
 #include <hyperparallel/support/enum_text.hpp>

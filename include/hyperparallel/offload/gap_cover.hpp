@@ -3,8 +3,7 @@
 // Gaps chosen one by one until no operator needs more than a budget.
 //
 // The model is static: storages leave at the begin of a gap and are back at its end, operators start when they would
-// without copies. Which gap comes next is a matter of taste, so a planner tries several, and plain rules that count no
-// bytes. Law: where slower tiers have room, `farthest` covers every budget from least_budget on.
+// without copies. No order of gaps is best for all programs: a planner tries each heuristic of `cover_taste`. Law: where slower tiers have room, `farthest` covers every budget from least_budget on.
 // Source: Belady's farthest next use (IBM Systems Journal 5, 1966) is `farthest`, optimal in copies for equal pages;
 // others weigh bytes freed against time exposed. O(gaps · (operators + gaps)).
 
@@ -13,7 +12,7 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Which gap over an operator that needs too much is chosen.
+/// Heuristics that choose the next gap over an operator that needs more than the budget.
 enum class cover_taste : unsigned char {
   bytes_per_cost,   ///< bytes that are too many, over the time exposed
   area,             ///< bytes times length
@@ -78,8 +77,7 @@ class gap_cover {
     }
   }
 
-  /// Decisions that offload the first `most` gaps of more than `distance` operators that may leave; nobody counts
-  /// bytes.
+  /// Decisions that offload the first `most` gaps of more than `distance` operators that may leave, whatever their bytes.
   constexpr void cover_longer_than(int distance, int most, growing_array<gap_decision>& plan) {
     cover(cover_taste::farthest, longest_time, plan);  // only what must leave
     for (int q = 0; q < clock.program.op.size; ++q)
