@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A checkpoint: the full logical tensors of a training run (parameters and optimizer states, row-major, whatever layout
-// they had) with texts and integers (step, seed, model), as one safetensors file that other tools read. Needs
-// nlohmann-json on the include path; no front header includes this one.
+// Whole tensors of floats by name with texts and integers, as one safetensors file that other tools read. A run is kept by
+// checkpoint/run_checkpoints.hpp, each rank its slices; checkpoint/load_run.hpp reads both. Needs nlohmann-json on the include
+// path; no front header includes this one.
 //
 // Laws: what is loaded is what was saved, bit for bit, or a conversion that was asked for; a run that is killed while
 // it saves leaves the checkpoint before or the new one (safetensors.hpp). A checkpoint that differs from what is
