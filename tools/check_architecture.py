@@ -283,7 +283,12 @@ def check_header(path, say, note):
 
     folder, _ = folder_and_layer(header)
     # Front headers hold includes only; the self-containment units compile them.
-    if folder is None or path.name == "fwd.hpp":
+    if folder is None:
+        first = INCLUDE.search(text)
+        if first is None or first.group(2) != "hyperparallel/support/dialect.hpp":
+            say("a front header includes <hyperparallel/support/dialect.hpp> first: a compiler without C++20 is told so in one line")
+        return
+    if path.name == "fwd.hpp":
         return
     folder = str(Path(header).parent)
     test = Path("tests") / folder / f"{path.stem}_test.cpp"

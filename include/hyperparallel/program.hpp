@@ -3,8 +3,6 @@
 // Front header of lowering/, price/, step/, search/ and planner/: layouts, taskflow, proof and timeline composed, steps of
 // training and their accounts, search of strategies, plans of decoders, at compile time and at run time.
 
-#include <hyperparallel/price/period_part.hpp>
-#include <hyperparallel/price/row_memory.hpp>
 #include <hyperparallel/support/dialect.hpp>
 
 #include <hyperparallel/lowering/alike_storages.hpp>
@@ -68,10 +66,12 @@
 #include <hyperparallel/price/moe_estimate.hpp>
 #include <hyperparallel/price/moe_tiling_choice.hpp>
 #include <hyperparallel/price/parts_account.hpp>
+#include <hyperparallel/price/period_part.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>
 #include <hyperparallel/price/plan_frame.hpp>
 #include <hyperparallel/price/plan_prices.hpp>
 #include <hyperparallel/price/program_prices.hpp>
+#include <hyperparallel/price/row_memory.hpp>
 #include <hyperparallel/price/simulated_plan.hpp>
 #include <hyperparallel/price/simulated_rows.hpp>
 #include <hyperparallel/price/stage_balance.hpp>
