@@ -7,10 +7,11 @@
 //
 // Over random shapes and values: (1) the kernel writes all of its results and nothing else, from its operands alone;
 // (2) for every factor that may be sharded, the kernel on pieces gives the pieces of the kernel on the whole, and their
-// reduction where a result lacks the factor; (3) two terms of operands that may be partial, each through the kernel,
-// reduce to the kernel of their reduction; (4) the gradient agrees with central differences of the kernel where these are
-// smooth; an operand without a gradient changes no result, and a result whose gradient nothing reads changes with no
-// operand; (5) its backward operators, on the tensors that they get in a model, keep (1) to (3) themselves. A wrong rule
+// reduction where a result lacks the factor; on tiles of factors that all results have it gives the bits of the whole;
+// (3) two terms of operands that may be partial, each through the kernel, reduce to the kernel of their reduction; (4) the
+// gradient agrees with central differences of the kernel where these are smooth; an operand without a gradient changes no
+// result, and a result whose gradient nothing reads changes with no operand; (5) its backward operators, on the tensors
+// that they get in a model, keep (1) to (3) themselves. A wrong rule
 // trains wrongly under every proof of a plan, so ask this of an operator before it joins a model. Built-in operators are
 // held the same way.
 // What it quantifies over: `rounds` shapes of extents up to `largest`, ranks of `*` up to 2, values of [lowest, highest)

@@ -47,7 +47,7 @@ class operator_checker {
     complain(sample, rule.complaint);
     asked_factors_.merge(rule.cut);
     for (int f = 0; f < sample.rule().factor_count; ++f)
-      if (!is_whole(sample.rule(), f)) factors_.insert(rule_check::name_of_factor(sample.rule().factor[f]));
+      if (!is_whole(sample.rule(), f)) factors_.insert(name_of_factor(sample.rule().factor[f]));
     serves_ = (rules_.count > 0 || value().passes_gradient != 0) && value().has_gradient_for(sample.rule());
     if (check_.ok && serves_) complain(sample, wrong_text(sample));
     for (int r = 0; r < sample.op().result_count && check_.ok; ++r) check_without_gradient(sample, r);

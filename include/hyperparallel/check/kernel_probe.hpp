@@ -14,8 +14,8 @@
 #include <vector>
 
 #include <hyperparallel/graph/graph.hpp>
+#include <hyperparallel/kernels/box_of_call.hpp>
 #include <hyperparallel/kernels/keyed_random.hpp>
-#include <hyperparallel/kernels/operator_call.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -137,8 +137,7 @@ class kernel_probe {
 
   /// The results of the box of `c` on its part of `operands`.
   sampled_results run(operator_call c, const std::vector<sampled_block>& operands, probe_memory& memory) const {
-    const std::size_t results = static_cast<std::size_t>(op().result_count);
-    std::vector<sampled_block> in(operands.size()), out(results);
+    std::vector<sampled_block> in(operands.size()), out;
     for (int i = 0; i < op().operand_count; ++i) {
       const sampled_block& all = operands[static_cast<std::size_t>(i)];
       sampled_block& to = in[static_cast<std::size_t>(i)];
@@ -151,21 +150,30 @@ class kernel_probe {
       });
       c.operand[i] = holds_numbers(i) ? static_cast<const void*>(to.number.data() + guard) : to.value.data() + guard;
     }
-    for (int r = 0; r < op().result_count; ++r) {
-      const bool numbers = is_in(value().index_results, r);
-      sampled_block& to = out[static_cast<std::size_t>(r)];
-      to = guarded(static_cast<std::size_t>(c.result_elements(r)), numbers, memory.value, memory.number);
-      c.result[r] = numbers ? static_cast<void*>(to.number.data() + guard) : to.value.data() + guard;
-    }
+    lay_out_results(c, out, memory);
     kernels_(op().kind)(c);
-    sampled_results made;
-    for (std::size_t r = 0; r < results; ++r)
-      made.push_back(out[r].number.empty() ? unguarded(out[r].value, r, memory) : unguarded(out[r].number, r, memory));
-    return made;
+    return results_of(out, memory);
   }
   sampled_results run(const operator_call& c, const std::vector<sampled_block>& operands) const {
     probe_memory memory;
     return run(c, operands, memory);
+  }
+
+  /// The results' blocks of the whole after the box of `tile` within them.
+  sampled_results run_within(const operator_call& tile, probe_memory& memory) const {
+    operator_call c = whole();
+    block_elements bytes;
+    for (int i = 0; i < op().operand_count; ++i) {
+      const sampled_block& all = operand[static_cast<std::size_t>(i)];
+      c.operand[i] = holds_numbers(i) ? static_cast<const void*>(all.number.data()) : all.value.data();
+      bytes.operand[i] = holds_numbers(i) ? sizeof(std::int32_t) : sizeof(double);
+    }
+    for (int r = 0; r < op().result_count; ++r)
+      bytes.result[r] = is_in(value().index_results, r) ? sizeof(std::int32_t) : sizeof(double);
+    std::vector<sampled_block> out;
+    lay_out_results(c, out, memory);
+    run_on_box({kernels_(op().kind)}, c, tile.loop, bytes);
+    return results_of(out, memory);
   }
 
  private:
@@ -178,6 +186,21 @@ class kernel_probe {
     else
       b.value.assign(elements + 2 * guard, value);
     return b;
+  }
+  void lay_out_results(operator_call& c, std::vector<sampled_block>& out, const probe_memory& memory) const {
+    out.resize(static_cast<std::size_t>(op().result_count));
+    for (int r = 0; r < op().result_count; ++r) {
+      const bool numbers = is_in(value().index_results, r);
+      sampled_block& to = out[static_cast<std::size_t>(r)];
+      to = guarded(static_cast<std::size_t>(c.result_elements(r)), numbers, memory.value, memory.number);
+      c.result[r] = numbers ? static_cast<void*>(to.number.data() + guard) : to.value.data() + guard;
+    }
+  }
+  static sampled_results results_of(const std::vector<sampled_block>& out, probe_memory& memory) {
+    sampled_results made;
+    for (std::size_t r = 0; r < out.size(); ++r)
+      made.push_back(out[r].number.empty() ? unguarded(out[r].value, r, memory) : unguarded(out[r].number, r, memory));
+    return made;
   }
   template <class X>
   static std::vector<double> unguarded(const std::vector<X>& block, std::size_t result, probe_memory& memory) {

@@ -4,12 +4,13 @@
 //
 // In this order: (1) the kernel writes every element of its results, from its operands alone; (2) for every factor that
 // may be sharded, the kernel on pieces gives the pieces of the kernel on the whole, and their reduction where a result
-// lacks the factor; the same of all these factors cut at once; (3) two terms of operands that may be partial, each
-// through the kernel, reduce to the kernel of their reduction.
+// lacks the factor; the same of all these factors cut at once; (3) a tile, a box of factors that all results have, within
+// the blocks of the whole, gives these elements with the bits of the whole and touches no other; (4) two terms of operands
+// that may be partial, each through the kernel, reduce to the kernel of their reduction.
 
 #include <set>
 
-#include <hyperparallel/check/kernel_probe.hpp>
+#include <hyperparallel/check/tile_check.hpp>
 #include <hyperparallel/exec/status_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
@@ -40,6 +41,7 @@ class rule_check {
       if (all.size() < 6) all.push_back(pieces_of(f, 2));
     }
     if (all.size() > 1 && complaint.empty()) check_pieces(all);
+    if (complaint.empty()) complaint = tile_check(probe_, random_).complaint_of(whole_);
     for (int op = 1; op < reduce_op_count && complaint.empty(); ++op) check_words(static_cast<reduce_op>(op));
   }
 
@@ -48,9 +50,6 @@ class rule_check {
     for (int i = 0; i < rule.operand_count; ++i) used = used || has_factor(rule.operand[i], f);
     for (int r = 0; r < rule.result_count; ++r) used = used || has_factor(rule.result[r], f);
     return used;
-  }
-  static std::string name_of_factor(const factor& f) {
-    return f.letter == 0 ? "of *" : std::string("'") + f.letter + "'";
   }
 
  private:

@@ -234,6 +234,14 @@ constexpr rule_status check_rule(const factor_rule& r) {
 /// Whether no axis may shard the factor. Domain: a checked rule.
 constexpr bool is_whole(const factor_rule& r, int f) { return (r.fixed >> f & 1u) != 0; }
 
+/// Whether intervals of the factor may be computed one after the other: it passes through to all results, so each of
+/// their elements belongs to one interval. Domain: a checked rule.
+constexpr bool may_be_tiled(const factor_rule& r, int f) {
+  bool all = r.result_count > 0 && !is_whole(r, f) && r.factor[f].kind == factor_kind::pass_through;
+  for (int i = 0; i < r.result_count; ++i) all = all && has_factor(r.result[i], f);
+  return all;
+}
+
 constexpr rule_result no_rule(const char* name, rule_code code, int where = 0) {
   rule_result r;
   r.status = {code, where};
