@@ -33,7 +33,7 @@ LAYERS = {
     "operators": 4,
     "graph": 5,
     "layers": 6, "strategy": 6, "kernels": 6,
-    "mpmd": 7, "offload": 7, "pipeline": 7,
+    "mpmd": 7, "offload": 7, "pipeline": 7, "tiles": 7,
     "lowering": 8, "exec": 8,
     "price": 9, "transfer": 9,
     "step": 10, "search": 10, "tiers": 10,

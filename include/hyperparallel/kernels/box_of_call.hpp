@@ -101,8 +101,8 @@ inline void unpack(const box_rows& r, const void* dense, void* block) {
 
 }  // namespace detail
 
-/// Runs `kernel` on the box `loop` of the loops of `block`, whose blocks hold elements of these bytes.
-inline void run_on_box(const typed_kernel& kernel, const operator_call& block, const loop_span (&loop)[max_factors],
+/// Calls `run` on the box `loop` of the loops of `block`, whose blocks hold elements of these bytes.
+inline void run_on_box(const typed_kernel& run, const operator_call& block, const loop_span (&loop)[max_factors],
                        const block_elements& bytes) {
   operator_call box = block;
   for (int l = 0; l < block.rule->factor_count; ++l) box.loop[l] = loop[l];
@@ -118,7 +118,7 @@ inline void run_on_box(const typed_kernel& kernel, const operator_call& block, c
     box.result[i] = r.rows == 1 ? static_cast<std::byte*>(block.result[i]) + r.first
                                 : detail::packing_memory(max_operands + i, r.rows * r.run);
   }
-  kernel(box);
+  run(box);
   for (int i = 0; i < rule.result_count; ++i)
     if (made[i].rows != 1) detail::unpack(made[i], box.result[i], block.result[i]);
 }

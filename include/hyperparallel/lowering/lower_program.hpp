@@ -9,15 +9,16 @@
 // comes after all who used its memory; it touches nothing and holds nobody up: who takes the memory waits for those
 // users itself.
 //
-// A *place* is a storage of the program, or a block that a move stages between its steps. All ranks have the same
-// places, at the same addresses. A task waits for the last writer of what it reads, and for the
-// readers since and the writer of what it writes; where it moves into memory, for those of all former tenants. What its
+// A *place* is a storage of the program, or a block that a move stages between its steps, at the same addresses of all
+// ranks. A task waits for the last writer of what it reads, and for the readers since and the writer of what it writes;
+// where it moves into memory, for those of all former tenants; a tile for those of its own pieces (place_pieces.hpp). What its
 // queue has waited for before is not waited for again. Operation numbers are steps of the program, `item` is the rank of
 // a compute task and (row of the move · ranks + rank) of a move.
 // Complexity: O(accesses + waits) and what ranges of addresses take (address_ranges.hpp).
 
 #include <hyperparallel/lowering/class_plan.hpp>
 #include <hyperparallel/lowering/move_pulls.hpp>
+#include <hyperparallel/lowering/place_pieces.hpp>
 #include <hyperparallel/lowering/task_waits.hpp>
 #include <hyperparallel/lowering/tenancy.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
@@ -47,7 +48,8 @@ class program_lowering {
         ranks_(ranks_of(p)),
         words_(p, queues_per_rank(machine())),
         plan_(empty_plan()),
-        waits_(plan_, words_, ranks_, parts_of(p), place_count(p, pulls.moves)),
+        piece_(p, place_count(p, pulls.moves)),
+        waits_(plan_, words_, ranks_, parts_of(p), piece_.count()),
         tenants_(place_count(p, pulls.moves)),
         range_(ranges_of_places(p, pulls, a)) {
     if constexpr (OfClass)
@@ -66,7 +68,7 @@ class program_lowering {
     for (int s = 0; s < program_.storage.size && ok(); ++s) {
       plan_.survives.push(tenants_.is_known(s) ? tenants_.is_whole(s)
                                                : !tenants_.was_taken(range_.begin.item[s], range_.end.item[s]));
-      plan_.writes.push(waits_.was_written(s, first_rank_of(program_, program_.storage.item[s].part)));
+      plan_.writes.push(waits_.was_written(piece_.first(s), first_rank_of(program_, program_.storage.item[s].part)));
       if (program_.storage.item[s].home && !plan_.survives.item[s])
         refuse(program_flow_code::home_is_overwritten, -1, s);
     }
@@ -134,12 +136,11 @@ class program_lowering {
     const extent_t work = compute_duration(program_, c, options_.rates);
     visit_ranks(plan_.row.last().part, [&](int r) {
       waits_.begin_task(r);
-      for (const int place : read_) waits_.need_value(place, OfClass ? 0 : r);
-      for (const int place : write_) waits_.need_memory(place, r);
-      for (const int place : evicted_) waits_.need_memory(place, r);
+      for (const int piece : reads_) waits_.need_value(piece, OfClass ? 0 : r);
+      for (const int piece : takes_) waits_.need_memory(piece, r);
       waits_.end_task(duration_of(s, work));
-      for (const int place : read_) waits_.note_read(place, plan_.row.last().part, OfClass ? 0 : r);
-      for (const int place : write_) waits_.note_write(place, r);
+      for (const int piece : reads_) waits_.note_read(piece, plan_.row.last().part, OfClass ? 0 : r);
+      for (const int piece : writes_) waits_.note_write(piece, r);
     });
   }
 
@@ -166,19 +167,21 @@ class program_lowering {
       const int source_part = part_of_value(program_, m.source);
       visit_ranks(part, [&](int r) {
         waits_.begin_task(r);
-        visit_senders(s, i, r - first, [&](int sender) { waits_.need_value(from, sender); });
-        waits_.need_memory(to, r);
-        for (const int place : evicted_) waits_.need_memory(place, r);
+        for (const int piece : reads_)
+          visit_senders(s, i, r - first, [&](int sender) { waits_.need_value(piece, sender); });
+        for (const int piece : takes_) waits_.need_memory(piece, r);
         const extent_t elements = kind == resource::link
                                       ? pulls.pulled.item[i * ranks_of_part(program_, part) + r - first]
                                       : local_elements(program_, m.target);
         waits_.end_task(duration_of(s, transfer_duration(elements * element, options_.rates)));
-        bool all_noted = false;  // where the meshes differ, by the first sender for all
-        visit_senders(s, i, r - first, [&](int sender) {
-          if (!all_noted) waits_.note_read(from, source_part, sender);
-          all_noted = OfClass && !words_.are_alike(source_part, part);
-        });
-        waits_.note_write(to, r);
+        for (const int piece : reads_) {
+          bool all_noted = false;  // where the meshes differ, by the first sender for all
+          visit_senders(s, i, r - first, [&](int sender) {
+            if (!all_noted) waits_.note_read(piece, source_part, sender);
+            all_noted = OfClass && !words_.are_alike(source_part, part);
+          });
+        }
+        for (const int piece : writes_) waits_.note_write(piece, r);
       });
     }
   }
@@ -190,16 +193,19 @@ class program_lowering {
     read_.push(kept);
     read_.push(left);
     if (!begin_row(s, 0, resource::host)) return;
+    write_.push(left);
+    piece_.list(write_, {}, takes_);
     visit_ranks(plan_.row.last().part, [&](int r) {
       waits_.begin_task(r);
-      waits_.need_memory(left, r);
+      for (const int piece : takes_) waits_.need_memory(piece, r);
       waits_.end_task(0);
     });
     tenants_.leave(left);
   }
 
   constexpr extent_t duration_of(int s, extent_t work) const {
-    return options_.step_duration != nullptr ? options_.step_duration[s] : options_.rates.overhead + work;
+    if (options_.step_duration != nullptr) return options_.step_duration[s];
+    return options_.rates.overhead + ceil_divide(work, program_.step.item[s].tile.count);
   }
 
   /// What the row reads is there, and stays there while it writes; what it writes moves in. False where it cannot be.
@@ -223,8 +229,14 @@ class program_lowering {
       if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
     const int first_task = plan_.tasks();
     if (first_task > max_tasks - ranks_) refuse(program_flow_code::too_many_tasks, step, -1);
-    if (ok()) plan_.row.push({step, first_item, kind, part_of_step(program_, program_.step.item[step]), first_task});
-    return ok();
+    if (!ok()) return false;
+    plan_.row.push({step, first_item, kind, part_of_step(program_, program_.step.item[step]), first_task});
+    const step_tile& tile = program_.step.item[step].tile;
+    piece_.list(read_, tile, reads_);
+    piece_.list(write_, tile, writes_);
+    piece_.list(evicted_, {}, takes_);
+    for (const int piece : writes_) takes_.push(piece);
+    return true;
   }
 
   /// Of a plan of all ranks; of one of the class, so that numbers of items fit.
@@ -237,10 +249,12 @@ class program_lowering {
   class_words words_;
   class_pulls class_;  // of the class alone
   program_plan plan_;
+  place_pieces piece_;
   task_waits<OfClass> waits_;
   tenancy tenants_;
   place_ranges range_;
   growing_array<int> read_, write_, evicted_;  // places of the present row
+  growing_array<int> reads_, writes_, takes_;  // their pieces; it takes what it writes and what it evicts
 };
 
 program_plan lower_program_in_library(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,

@@ -23,6 +23,7 @@
 #include <hyperparallel/redistribution/interconnect.hpp>
 #include <hyperparallel/strategy/narrow_gradients.hpp>
 #include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/tiles/tile_program.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -31,6 +32,9 @@ enum class lowering_code : unsigned char {
   program_is_refused,
   segment_is_folded,
   kept_tensor_is_unknown,
+  tiles_match_nothing,  ///< a pattern names no operator
+  tiles_have_no_moves,  ///< what the patterns name stands beside no move whose tiles it can follow
+  tiles_meet_a_budget,  ///< the program has copies between tiers already
   budget_is_exceeded,
   move_is_refused,
   run_is_not_lowered,
@@ -40,7 +44,7 @@ enum class lowering_code : unsigned char {
   budget_is_planned_at_start  ///< of a world
 };
 
-/// Where it is not ok: `at` is a segment, the place of a name in `keep`, a move or a tier, as the code says.
+/// Where it is not ok: `at` is a segment, the place of a name in `keep` or `tiles`, a move or a tier, as the code says.
 struct lowering_status {
   lowering_code code = lowering_code::ok;
   int at = -1;
@@ -56,6 +60,10 @@ struct lowering_options {
   int lookahead = 0;                  ///< steps by which moves may run ahead; takes memory beyond the least
   extent_t budget = 0;                ///< most bytes of tier 0 by address; 0: no budget
   growing_array<const char*> keep{};  ///< tensors whose values live to the end, beside loss and monitors
+  /// Patterns of the names of operators that are tiled with the moves beside them (tiles/tile_program.hpp), and how many
+  /// tiles at most.
+  growing_array<const char*> tiles{};
+  int most_tiles = tile_options{}.most;
 };
 
 /// Phases that run by themselves: the plan of one rank, which stands for its class, proved.
@@ -153,6 +161,21 @@ constexpr bool lower_run(lowered_program& l, unsigned phases) {
 
 namespace detail {
 
+/// The program in tiles becomes that of `l`. False, with the status, where it cannot.
+constexpr bool take_tiles(lowered_program& l, const program_moves& moves, const lowering_options& options) {
+  if (!l.addresses.storage.empty() || !l.duration.empty() || tiers_of(l.program) > 1) {
+    fail(l, lowering_code::tiles_meet_a_budget, -1);
+    return false;
+  }
+  tiled_program t = tile_program(l.program, moves, {options.tiles, options.most_tiles});
+  if (t.unmatched >= 0)
+    fail(l, lowering_code::tiles_match_nothing, t.unmatched);
+  else if (t.sections == 0)
+    fail(l, lowering_code::tiles_have_no_moves, 0);
+  l.program = static_cast<sharded_program&&>(t.program);
+  return l.status.ok();
+}
+
 lowered_program lower_memory_in_library(lowered_program&& l, const lowering_options& options);
 constexpr lowered_program lower_memory_here(lowered_program&& l, const lowering_options& options) {
   const sharded_program& p = l.program;
@@ -162,6 +185,7 @@ constexpr lowered_program lower_memory_here(lowered_program&& l, const lowering_
     if (p.graph.segment[s].repeats > 1) detail::fail(l, lowering_code::segment_is_folded, s);
   if (!l.status.ok()) return static_cast<lowered_program&&>(l);
   const program_moves moves = kinds_of_moves(p, options.topology);
+  if (!options.tiles.empty() && !detail::take_tiles(l, moves, options)) return static_cast<lowered_program&&>(l);
   if (l.addresses.storage.empty() || options.lookahead > 0)
     l.addresses = plan_addresses(p, moves, {.budget = options.budget, .lookahead = options.lookahead});
   if (options.budget != 0 && l.addresses.high_water[0] > options.budget)

@@ -15,6 +15,8 @@
 //     reference order
 //   - a range that is read holds the value of its own place; at the end so does the range of every home
 //
+// A place that tiles write is a place for each run of bytes that belongs to one of them: a tile uses its own, others all.
+//
 // "After" means that the task, or one before it in its queue, waits for that place of the other's queue, or a later one.
 // So a plan whose order follows from waits of third parties alone is refused, though it is safe; none that is unsafe is
 // accepted. Not shown: what kernels do inside their operands, that copies move what `pulls_of` lists, and the addresses
@@ -76,9 +78,10 @@ class program_prover : row_uses {
       if (table_.queue_begin[q] + done_[q] != table_.queue_begin[q + 1])
         fail(program_proof_code::task_is_not_of_the_program);
     for (int s = 0; s < program_.storage.size && ok(); ++s) {
-      const place_range r = range_of(s);
-      if (program_.storage.item[s].home && (gone_.item[s] || !memory_.is_whole(s, r.begin, r.end)))
-        fail(program_proof_code::home_is_not_whole, s);
+      if (!program_.storage.item[s].home) continue;
+      bool whole = !gone_.item[s];
+      visit_runs(s, {}, [&](int run) { whole = whole && memory_.is_whole(run, run_of(run).begin, run_of(run).end); });
+      if (!whole) fail(program_proof_code::home_is_not_whole, s);
     }
     return proof_;
   }
@@ -125,7 +128,7 @@ class program_prover : row_uses {
     const auto is_behind = [&](const shadow_memory::user& u) {
       return u.place == 0 || u.queue == own_word(q) || u.place <= known[u.queue];
     };
-    for (const used_place& r : read_)
+    for (const used_run& r : read_)
       visit_senders(step, k, place, [&](int sender) {
         if (!is_behind(use_at(memory_.writer(r.history, OfClass ? 0 : sender), source_part(step), sender)))
           fail(program_proof_code::read_is_not_ordered, r.place);
@@ -184,10 +187,10 @@ class program_prover : row_uses {
   }
   constexpr void leave_row(int step, int k) {
     for (int r = 0; r < proved_ranks(); ++r)
-      for (const used_place& one : read_) add_readers(step, k, r, one.history);
-    for (const used_place& one : write_) {
-      const place_range w = range_of(one.place);
-      const int history = memory_.write(one.place, w.begin, w.end);
+      for (const used_run& one : read_) add_readers(step, k, r, one.history);
+    for (const used_run& one : write_) {
+      const place_range w = run_of(one.run);
+      const int history = memory_.write(one.run, w.begin, w.end);
       if (one.place < gone_.size) gone_.item[one.place] = false;
       for (int r = 0; r < proved_ranks(); ++r)
         memory_.writer(history, OfClass ? 0 : first_rank() + r) = {own_word(queue_.item[r]), done_.item[queue_.item[r]],

@@ -8,6 +8,7 @@
 #include <hyperparallel/lowering/shadow_memory.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/taskflow/execution_table.hpp>
+#include <hyperparallel/tiles/tile_box.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
@@ -18,7 +19,51 @@ struct place_range {
 struct proved_ranges {
   growing_array<extent_t> first;     ///< of tier t of part k in the address space
   growing_array<place_range> range;  ///< of each place
+  // A place that tiles write is proved run by run of their bytes, any other as one run.
+  growing_array<step_tile> cut;    ///< of each storage; without a dim: no tile writes it
+  growing_array<int> first_run;    ///< of each place
+  growing_array<place_range> run;  ///< of all places
+  growing_array<int> tile_of_run;  ///< that it belongs to
+
+  /// Whether the tile is one of those that the storage was cut into.
+  constexpr bool is_cut_by(int place, const step_tile& t) const {
+    return place < cut.size && t.dim >= 0 && cut.item[place].dim == t.dim && cut.item[place].shard == t.shard &&
+           cut.item[place].count == t.count;
+  }
 };
+
+/// Cuts each storage as the first step does that writes a tile of it.
+constexpr void cut_into_runs(const sharded_program& program, proved_ranges& r) {
+  growing_array<int> value(program.storage.size, -1);  // that was written so
+  r.cut.resize(program.storage.size);
+  for (const program_step& s : program.step) {
+    if (s.tile.dim < 0) continue;
+    visit_values(program, s, [&](int v, bool writes) {
+      const int storage = program.value.item[v].storage;
+      if (!writes || value.item[storage] >= 0) return;
+      value.item[storage] = v;
+      r.cut.item[storage] = s.tile;
+    });
+  }
+  for (int place = 0; place < r.range.size; ++place) {
+    r.first_run.push(r.run.size);
+    const place_range whole = r.range.item[place];
+    const bool is_cut = place < value.size && value.item[place] >= 0 && whole.begin != whole.end;
+    step_tile t = is_cut ? r.cut.item[place] : step_tile{};
+    for (t.index = 0; t.index < t.count; ++t.index) {
+      if (!is_cut) {
+        r.run.push(whole);
+        r.tile_of_run.push(0);
+      } else {
+        visit_bytes(program, value.item[place], t, [&](extent_t begin, extent_t end) {
+          r.run.push({whole.begin + begin, whole.begin + end});
+          r.tile_of_run.push(t.index);
+        });
+      }
+    }
+  }
+  r.first_run.push(r.run.size);
+}
 
 /// Tiers of parts lie one behind the other in one address space.
 constexpr proved_ranges ranges_to_prove(const sharded_program& program, const program_pulls& pulls,
@@ -45,6 +90,7 @@ constexpr proved_ranges ranges_to_prove(const sharded_program& program, const pr
   for (int i = 0; i < r.range.size; ++i)
     if (const extent_t first = r.first.item[space.item[i]]; r.range.item[i].begin != r.range.item[i].end && first > 0)
       r.range.item[i] = {r.range.item[i].begin + first, r.range.item[i].end + first};
+  cut_into_runs(program, r);
   return r;
 }
 
@@ -63,8 +109,9 @@ class row_uses {
     gone_.resize(p.storage.size, false);
   }
 
-  struct used_place {
-    int place = -1, history = -1;
+  /// A run of a place, which is a place by itself in the shadow memory.
+  struct used_run {
+    int place = -1, run = -1, history = -1;
   };
 
   constexpr bool ok() const { return proof_.code == program_proof_code::ok; }
@@ -85,18 +132,32 @@ class row_uses {
     extent_t& most = proof_.bytes[space % max_memory_tiers];
     most = larger(most, end - place_.first.item[space]);
   }
-  constexpr void read(int place) {
-    const place_range r = range_of(place);
-    if (r.begin == r.end) return;
-    touch(place, r.end);
-    const int history = memory_.read(place, r.begin, r.end);
-    if (history < 0 || (place < gone_.size && gone_.item[place])) fail(program_proof_code::value_is_not_there, place);
-    read_.push({place, history});
+  /// Calls visit(run) for those that a tile touches: all, unless the place is cut into such tiles.
+  template <class Visit>
+  constexpr void visit_runs(int place, const step_tile& tile, const Visit& visit) const {
+    const bool of_tile = place_.is_cut_by(place, tile);
+    for (int i = place_.first_run.item[place]; i < place_.first_run.item[place + 1]; ++i)
+      if (!of_tile || place_.tile_of_run.item[i] == tile.index) visit(i);
   }
-  constexpr void write(int place) {
-    const place_range r = range_of(place);
-    touch(place, r.end);
-    if (r.begin != r.end) write_.push({place, -1});
+  constexpr place_range run_of(int run) const { return place_.run.item[run]; }
+  constexpr void read(int place, const step_tile& tile) {
+    const place_range all = range_of(place);
+    if (all.begin == all.end) return;
+    touch(place, all.end);
+    visit_runs(place, tile, [&](int run) {
+      const place_range r = run_of(run);
+      const int history = memory_.read(run, r.begin, r.end);
+      if (history < 0 || (place < gone_.size && gone_.item[place])) fail(program_proof_code::value_is_not_there, place);
+      read_.push({place, run, history});
+    });
+  }
+  /// A tile that is none of the cut leaves the others of its runs as they were: refused.
+  constexpr void write(int place, const step_tile& tile) {
+    const place_range all = range_of(place);
+    touch(place, all.end);
+    if (all.begin == all.end) return;
+    if (tile.dim >= 0 && !place_.is_cut_by(place, tile)) fail(program_proof_code::value_is_not_there, place);
+    visit_runs(place, tile, [&](int run) { write_.push({place, run, -1}); });
   }
   constexpr void check_block(int value) {
     const int place = program_.value.item[value].storage;
@@ -113,14 +174,14 @@ class row_uses {
     visit_values(program_, s, [&](int v, bool written) {
       check_block(v);
       if (s.is_move) return;
-      (written ? write(program_.value.item[v].storage) : read(program_.value.item[v].storage));
+      (written ? write(program_.value.item[v].storage, s.tile) : read(program_.value.item[v].storage, s.tile));
     });
     if (!s.is_move) return;
     const move_pulls& how = pulls_.of(s.index);
     const move_row& row = how.row.item[k];
     const int to = place_written(program_, pulls_.moves, s.index, row);
-    read(place_read(program_, pulls_.moves, s.index, row));
-    write(to);
+    read(place_read(program_, pulls_.moves, s.index, row), s.tile);
+    write(to, s.tile);
     if (row.to < 0) return;
     const place_range r = range_of(to);
     const move_plan& plan = how.parts.part[row.part];
@@ -134,17 +195,17 @@ class row_uses {
   constexpr void enter_row() {
     over_.clear();
     for (int i = 0; i < write_.size; ++i) {
-      const place_range w = range_of(write_.item[i].place);
+      const place_range w = run_of(write_.item[i].run);
       memory_.list(w.begin, w.end, over_);
-      const auto meets = [&](int place) {
-        const place_range r = range_of(place);
+      const auto meets = [&](const used_run& u) {
+        const place_range r = run_of(u.run);
         return r.begin < w.end && w.begin < r.end;
       };
       for (int k = 0; k < i; ++k)
-        if (write_.item[k].place != write_.item[i].place && meets(write_.item[k].place))
+        if (write_.item[k].run != write_.item[i].run && meets(write_.item[k]))
           fail(program_proof_code::row_uses_memory_twice, write_[i].place);
-      for (const used_place& r : read_)
-        if (meets(r.place) && (pulls_row_ || r.place != write_.item[i].place))
+      for (const used_run& r : read_)
+        if (meets(r) && (pulls_row_ || r.run != write_.item[i].run))
           fail(program_proof_code::row_uses_memory_twice, r.place);
     }
   }
@@ -153,9 +214,9 @@ class row_uses {
   const program_pulls& pulls_;
   shadow_memory memory_;
   proved_ranges place_;
-  growing_array<bool> gone_;                // of each storage: detached, and not back yet
-  growing_array<used_place> read_, write_;  // of the row
-  growing_array<int> over_;                 // histories that the row ends
+  growing_array<bool> gone_;              // of each storage: detached, and not back yet
+  growing_array<used_run> read_, write_;  // of the row
+  growing_array<int> over_;               // histories that the row ends
   bool pulls_row_ = false;
   int part_ = 0;  // of the row
   int task_ = -1;

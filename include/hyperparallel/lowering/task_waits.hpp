@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the tasks of a plan wait for: who has written and read each place since, and what each queue knows already.
+// What the tasks of a plan wait for: who has written and read each piece of a place since, and what each queue knows already.
 //
 // Law: of waits for one queue a task keeps the latest, and none that a task before it in its queue had. O(accesses + waits).
 
@@ -56,13 +56,13 @@ constexpr place_ranges ranges_of_places(const sharded_program& program, const pr
 template <bool OfClass>
 class task_waits {
  public:
-  constexpr task_waits(program_plan& of, const class_words& words, int members, int parts, int places)
+  constexpr task_waits(program_plan& of, const class_words& words, int members, int parts, int pieces)
       : plan_(of),
         words_(words),
         ranks_(members),
         queues_(queue_count(of.machine)),
         per_rank_(queues_per_rank(of.machine)) {
-    const int cells = places * (OfClass ? 1 : members);
+    const int cells = pieces * (OfClass ? 1 : members);
     writer_.resize(cells, {0, 0});
     reader_.resize(cells, -1);
     known_.resize(queues_ * (OfClass ? per_rank_ * parts : queues_), 0);
@@ -70,7 +70,7 @@ class task_waits {
     done_.resize(queues_, 0);
   }
 
-  constexpr bool was_written(int place, int rank) const { return writer_.item[cell(place, rank)].threshold > 0; }
+  constexpr bool was_written(int piece, int rank) const { return writer_.item[cell(piece, rank)].threshold > 0; }
 
   constexpr void begin_task(int rank) {
     queue_ = first_queue(plan_.machine, rank, plan_.row.last().kind);
@@ -82,13 +82,13 @@ class task_waits {
     need_.item[w.word] = w.threshold;
   }
   /// What `sender` has written, a rank or the name of one.
-  constexpr void need_value(int place, int sender) {
-    const word_wait& w = writer_.item[cell(place, sender)];
+  constexpr void need_value(int piece, int sender) {
+    const word_wait& w = writer_.item[cell(piece, sender)];
     need({w.word + (OfClass ? sender * per_rank_ : 0), w.threshold});
   }
-  constexpr void need_memory(int place, int rank) {
-    need(writer_.item[cell(place, rank)]);
-    for (int n = reader_.item[cell(place, rank)]; n >= 0; n = use_.item[n].next) need(use_.item[n].at);
+  constexpr void need_memory(int piece, int rank) {
+    need(writer_.item[cell(piece, rank)]);
+    for (int n = reader_.item[cell(piece, rank)]; n >= 0; n = use_.item[n].next) need(use_.item[n].at);
   }
   constexpr void end_task(extent_t duration) {
     for (const int q : asked_) {
@@ -105,8 +105,8 @@ class task_waits {
     now_ = {queue_, ++done_.item[queue_]};
   }
   /// A rank of the class reads at that difference, so at the opposite one it is read; or any rank of its part may have.
-  constexpr void note_read(int place, int part, int sender) {
-    int& newest = reader_.item[cell(place, sender)];
+  constexpr void note_read(int piece, int part, int sender) {
+    int& newest = reader_.item[cell(piece, sender)];
     if constexpr (OfClass)
       words_.visit_callers(part, sender, plan_.row.last().part, [&](int name) {
         newest = use_.push({{now_.word + name * per_rank_, now_.threshold}, newest});
@@ -114,16 +114,16 @@ class task_waits {
     else
       newest = use_.push({now_, newest});
   }
-  constexpr void note_write(int place, int rank) {
-    writer_.item[cell(place, rank)] = now_;
-    reader_.item[cell(place, rank)] = -1;
+  constexpr void note_write(int piece, int rank) {
+    writer_.item[cell(piece, rank)] = now_;
+    reader_.item[cell(piece, rank)] = -1;
   }
 
  private:
-  /// Of a place on a rank; of the class on any.
-  constexpr int cell(int place, int rank) const { return OfClass ? place : place * ranks_ + rank; }
+  /// Of a piece on a rank; of the class on any.
+  constexpr int cell(int piece, int rank) const { return OfClass ? piece : piece * ranks_ + rank; }
 
-  /// A reader of a place on a rank, and the one before it.
+  /// A reader of a piece on a rank, and the one before it.
   struct use {
     word_wait at{};
     int next = -1;

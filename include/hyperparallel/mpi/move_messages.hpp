@@ -23,21 +23,22 @@ class move_messages {
   /// Row `row` of `move`, planned in `pulls`. `source(rank)` is where a hosted rank's block lies that the row reads,
   /// `target(rank)` where the one lies that it writes. O(ranks that concern the process · transfers).
   template <class Source, class Target>
-  move_messages(const mpi_world& world, const sharded_program& p, const move_pulls& pulls, int move, int row,
+  move_messages(const mpi_world& world, const sharded_program& p, const move_pulls& pulls, int step, int row,
                 const Source& source, const Target& target)
       : messages_(world.channel(), world.options().synchronous_sends) {
     const auto end_of = [&](const auto& address, int rank) -> end {
       return {world.process_of(rank), world.hosts(rank) ? address(rank) : nullptr};
     };
-    const int to = part_of_value(p, p.move[move].target), positions = ranks_of_part(p, to);
-    const int first = first_rank_of(p, to), first_sender = first_rank_of(p, part_of_value(p, p.move[move].source));
+    const program_move& move = p.move[p.step[step].index];
+    const int to = part_of_value(p, move.target), positions = ranks_of_part(p, to);
+    const int first = first_rank_of(p, to), first_sender = first_rank_of(p, part_of_value(p, move.source));
     for (int r = 0; r < positions; ++r) {
       const int* const sender = pulls.sender.item + pulls.sender_begin[row * positions + r];
       const int* const behind = pulls.sender.item + pulls.sender_begin[row * positions + r + 1];
       bool concerned = world.hosts(first + r);
       for (const int* s = sender; s < behind; ++s) concerned = concerned || world.hosts(first_sender + *s);
       if (concerned)
-        add_records(records_of_move(p, pulls, move, row, r), end_of(target, first + r),
+        add_records(records_of_move(p, pulls, step, row, r), end_of(target, first + r),
                     [&](int position) { return end_of(source, first_sender + position); });
     }
     message_bytes_ = messages_.staging_bytes();

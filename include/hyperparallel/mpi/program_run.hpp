@@ -106,7 +106,7 @@ class mpi_program_run {
  private:
   struct compute_step {
     int step = 0;
-    typed_kernel kernel{};
+    tile_kernel kernel{};
     int micro_batch = 0;
     std::vector<int> rank{};          ///< of this process and the step's part
     std::vector<operator_call> call;  ///< of each of these
@@ -171,7 +171,8 @@ class mpi_program_run {
     const int to = place_written(program_, pulls.moves, number, how.row[part]);
     const auto source = [&](int rank) { return memory.address(from, rank); };
     const auto target = [&](int rank) { return memory.address(to, rank); };
-    move_[static_cast<std::size_t>(row)] = &moves_.emplace_back(world_, program_, how, number, part, source, target);
+    move_[static_cast<std::size_t>(row)] =
+        &moves_.emplace_back(world_, program_, how, row_[row].step, part, source, target);
   }
 
   /// Of all ranks, wherever they live.
@@ -182,7 +183,8 @@ class mpi_program_run {
     const int part = row_[row].first_item / world_.ranks();
     const int element = bytes_of(program_.graph.tensor[program_.value[program_.move[s.index].source].tensor].type);
     for (int r = 0; r < ranks; ++r)
-      received_[static_cast<std::size_t>(first + r)] += pulls.of(s.index).pulled[part * ranks + r] * element;
+      received_[static_cast<std::size_t>(first + r)] +=
+          pulls.of(s.index).pulled[part * ranks + r] / s.tile.count * element;
   }
 
   /// Each place of the window has as much as the row needs that needs most there.

@@ -86,6 +86,9 @@ inline std::string statement_of(const sharded_program& p, const program_moves& m
     text += s.is_move ? "move of value " + std::to_string(p.move[s.index].source) + " to " +
                             std::to_string(p.move[s.index].target) + ", " + name_of(kind_of(moves, s.index).candidate)
                       : detail::operator_text(p, p.compute[s.index]);
+    if (s.tile.dim >= 0)
+      text += ", tile " + std::to_string(s.tile.index) + " of " + std::to_string(s.tile.count) + " of every " +
+              std::to_string(s.tile.shard) + " " + p.graph.name_of_dim(s.tile.dim);
     text += std::string(", ") + name_of(s.phase) + "\n";
   }
   for (const int t : p.graph.monitor) text += std::string("kept ") + p.graph.name_of_tensor(t) + "\n";

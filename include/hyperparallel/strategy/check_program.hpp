@@ -26,6 +26,7 @@ enum class program_code : unsigned char {
   phases_are_out_of_order,
   next_value_is_not_at_home,
   value_is_in_another_part,  ///< a compute step touches it
+  tiles_are_out_of_order,    ///< of a value: not each once, by rising number, all of one cut
 };
 
 constexpr const char* name_of(program_code c) {
@@ -33,7 +34,8 @@ constexpr const char* name_of(program_code c) {
       "ok\0value_is_read_before_it_is_written\0value_is_read_after_it_is_replaced\0value_is_written_twice\0"
       "operand_lies_otherwise\0result_lies_otherwise\0move_changes_the_tensor\0move_has_no_plan\0"
       "operator_works_in_a_slower_tier\0cache_operator_changes_the_layout\0detach_keeps_no_copy\0"
-      "storage_holds_another_size\0phases_are_out_of_order\0next_value_is_not_at_home\0value_is_in_another_part",
+      "storage_holds_another_size\0phases_are_out_of_order\0next_value_is_not_at_home\0value_is_in_another_part\0"
+      "tiles_are_out_of_order",
       c);
 }
 
@@ -158,26 +160,43 @@ constexpr bool is_next_value(const sharded_program& p, int next, int tensor) {
 /// What the steps before the present one have written, and what lies in each storage.
 struct written_values {
   growing_array<bool> written;
-  growing_array<int> held;  ///< value of each storage, or -1
+  growing_array<int> held;         ///< value of each storage, or -1
+  growing_array<step_tile> tiles;  ///< of each value of which some, not all, are written: the next one
 
   constexpr explicit written_values(const sharded_program& p) {
     written.resize(p.value.size, false);
     held.resize(p.storage.size, -1);
+    tiles.resize(p.value.size);
   }
-  constexpr void write(const sharded_program& p, int v) {
-    written[v] = true;
+  constexpr void write(const sharded_program& p, int v, const step_tile& tile = {}) {
+    tiles[v] = tile;
+    written[v] = ++tiles[v].index == tile.count;
     held[p.value.item[v].storage] = v;
   }
-  constexpr program_code why_unreadable(const sharded_program& p, int v) const {
-    if (!written[v]) return program_code::value_is_read_before_it_is_written;
-    return held[p.value.item[v].storage] == v ? program_code::ok : program_code::value_is_read_after_it_is_replaced;
+  constexpr program_code why_unwritable(int v, const step_tile& tile) const {
+    if (written[v]) return program_code::value_is_written_twice;
+    step_tile next = tiles[v];
+    if (next.dim < 0) next = {tile.dim, tile.shard, 0, tile.count};
+    return next == tile ? program_code::ok : program_code::tiles_are_out_of_order;
+  }
+  constexpr program_code why_unreadable(const sharded_program& p, int v, const step_tile& tile = {}) const {
+    const auto cut_so = [&](const step_tile& next) {
+      return tile.dim >= 0 && tile.dim == next.dim && tile.shard == next.shard && tile.count == next.count;
+    };
+    if (!written[v] && !(cut_so(tiles[v]) && tile.index < tiles[v].index))
+      return program_code::value_is_read_before_it_is_written;
+    const int there = held[p.value.item[v].storage];  // another value's tiles may have come as far as this one
+    return there == v || (there >= 0 && cut_so(tiles[there]) && tile.index >= tiles[there].index)
+               ? program_code::ok
+               : program_code::value_is_read_after_it_is_replaced;
   }
 };
 
 constexpr program_status check_move_step(const sharded_program& p, int i, written_values& w) {
   const program_move& m = p.move.item[p.step.item[i].index];
+  const step_tile& tile = p.step.item[i].tile;
   const program_value &from = p.value.item[m.source], &to = p.value.item[m.target];
-  if (const program_code c = w.why_unreadable(p, m.source); c != program_code::ok) return {c, i, m.source};
+  if (const program_code c = w.why_unreadable(p, m.source, tile); c != program_code::ok) return {c, i, m.source};
   if (m.detaches) {
     if (const program_code c = w.why_unreadable(p, m.target); c != program_code::ok) return {c, i, m.target};
     if (from.tensor != to.tensor || tier_of(p, m.target) <= tier_of(p, m.source))
@@ -185,7 +204,7 @@ constexpr program_status check_move_step(const sharded_program& p, int i, writte
     w.held[from.storage] = -1;
     return {};
   }
-  if (w.written[m.target]) return {program_code::value_is_written_twice, i, m.target};
+  if (const program_code c = w.why_unwritable(m.target, tile); c != program_code::ok) return {c, i, m.target};
   if (cache_operator_of(p, m) != cache_operator::within_tier &&
       !(from.layout == to.layout && from.rotation == to.rotation))
     return {program_code::cache_operator_changes_the_layout, i, m.target};
@@ -197,7 +216,7 @@ constexpr program_status check_move_step(const sharded_program& p, int i, writte
       : turns            ? !(from.layout == to.layout)
                          : plan_move(from.layout, to.layout, whole).code != move_code::ok)
     return {program_code::move_has_no_plan, i, m.target};
-  w.write(p, m.target);
+  w.write(p, m.target, tile);
   return {};
 }
 
@@ -209,7 +228,7 @@ constexpr program_status check_compute_step(const sharded_program& p, int i, wri
   unsigned waiting = 0;
   for (int k = 0; k < o.operand_count; ++k) {
     const int v = c.operand[k];
-    if (const program_code u = w.why_unreadable(p, v); u != program_code::ok) return {u, i, v};
+    if (const program_code u = w.why_unreadable(p, v, s.tile); u != program_code::ok) return {u, i, v};
     if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
     if (part_of_value(p, v) != part_of_step(p, s)) return {program_code::value_is_in_another_part, i, v};
     if (!(p.value.item[v].tensor == o.operand[k] || is_next_value(p, p.value.item[v].tensor, o.operand[k])) ||
@@ -221,13 +240,13 @@ constexpr program_status check_compute_step(const sharded_program& p, int i, wri
   }
   for (int r = 0; r < o.result_count; ++r) {
     const int v = c.result[r];
-    if (w.written[v]) return {program_code::value_is_written_twice, i, v};
+    if (const program_code u = w.why_unwritable(v, s.tile); u != program_code::ok) return {u, i, v};
     if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
     if (part_of_value(p, v) != part_of_step(p, s)) return {program_code::value_is_in_another_part, i, v};
     if (p.value.item[v].tensor != o.result[r] || !lies_as_placed(p, c, rule.result[r], v) ||
         !waits_as_placed(rule, c.placement, rule.result[r], waiting, p.value.item[v].layout))
       return {program_code::result_lies_otherwise, i, v};
-    w.write(p, v);
+    w.write(p, v, s.tile);
   }
   return {};
 }

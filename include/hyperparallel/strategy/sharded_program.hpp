@@ -23,6 +23,9 @@
 // Operators work in tier 0. A move between tiers is a cache operator: `prefetch` copies towards tier 0, `store` away
 // from it, `detach` gives the source's memory back, for the value lies in its target, a slower tier, as well. Law:
 // cache operators keep the layout; what is detached is read no more.
+//
+// A step may stand there as tiles (tiles/tile_program.hpp): parts of it, each once, in any order that keeps what the others
+// make of them. A value that tiles write is written when all of them are.
 
 #include <hyperparallel/graph/operator_placement.hpp>
 #include <hyperparallel/hardware/device.hpp>
@@ -76,6 +79,16 @@ struct program_move {
   int held = -1;  ///< what it stages keeps its memory up to this step; -1: up to its own
 };
 
+/// A part of a step: the points whose coordinate x along a named dim has x mod shard in part `index` of `count` equal ones
+/// of [0, shard). Where every device holds whole shards, a tile is the same part of each of them on every device.
+struct step_tile {
+  int dim = -1;  ///< of the graph; -1: all of the step
+  extent_t shard = 0;
+  int index = 0;
+  int count = 1;
+  friend constexpr bool operator==(const step_tile&, const step_tile&) = default;
+};
+
 struct program_step {
   bool is_move = false;
   int index = 0;  ///< into `compute` or `move`
@@ -83,6 +96,7 @@ struct program_step {
   int segment = -1;
   int stage = 0;        ///< of the pipeline
   int micro_batch = 0;  ///< of an unrolled program
+  step_tile tile{};     ///< where it is one, the others of the step stand beside it
 };
 
 /// A tensor that a rule of a stage was to cut along an axis and did not, since an update needs its dims whole. The stage

@@ -9,6 +9,7 @@
 #include <hyperparallel/exec/run_pace.hpp>
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/redistribution/interconnect.hpp>
+#include <hyperparallel/tiles/tile_program.hpp>
 #include <hyperparallel/world/gradient_overflow.hpp>
 #include <hyperparallel/world/memory_budget.hpp>
 
@@ -19,6 +20,10 @@ struct program_options {
   std::vector<std::string> keep{};  ///< tensors to be read after a run, beside loss and monitors
   kernel_choice kernels = nullptr;  ///< instead of `kernel_of<T>`
   bool vector_queue = false;        ///< vector operators on a queue of their own
+  /// Patterns of names of operators, as "*.experts.*", that are computed tile by tile, so that the moves beside them hide
+  /// behind them (tiles/tile_program.hpp). A pattern that names none is refused, and patterns beside no move.
+  std::vector<std::string> tiles{};
+  int most_tiles = tile_options{}.most;  ///< of one operator
   /// Moves are carried out in the way that is fastest on these links, as `on_topology(hp::h100::topology)`; on none by
   /// fewest bytes, in one step or, where terms meet, in two.
   interconnect topology{};

@@ -17,9 +17,9 @@
 #include <hyperparallel/exec/paced_queue.hpp>
 #include <hyperparallel/exec/run_pace.hpp>
 #include <hyperparallel/kernels/operator_call.hpp>
-#include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/lowering/lowered_program.hpp>
 #include <hyperparallel/support/owned.hpp>
+#include <hyperparallel/tiles/tile_kernel.hpp>
 #include <hyperparallel/transfer/move_task.hpp>
 #include <hyperparallel/world/program_error.hpp>
 #include <hyperparallel/world/program_memory.hpp>
@@ -30,21 +30,24 @@ namespace detail {
 
 /// Throws program_error where an operator's box has another size than the block of its value.
 void check_block(const sharded_program& p, const graph_operator& op, int value, int rank, extent_t elements);
+std::string name_of_whole_step(const sharded_program& p, int step);
+receiver_records records_in_tile(const receiver_records& all, const step_tile& tile, int d, int receiver);
 
 }  // namespace detail
 
 /// How errors call a step.
 std::string name_of_step(const sharded_program& p, int step);
 
-/// The kernel of a compute step, which computes in `computes`. Throws program_error where its operator has none.
-typed_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose, data_type computes);
+/// The kernel of a compute step, which computes in `computes`; of a tile that of the tile. Throws program_error where its
+/// operator has none.
+tile_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose, data_type computes);
 
 /// The call of a compute step on one rank. Its operator belongs to the program. Throws program_error where the step's
 /// placement and the layouts of its values do not agree.
 operator_call call_of(const sharded_program& p, const program_memory& memory, int step, int rank);
 
-/// What `rank` receives in row `row` of `move`, whose kind has `pulls`.
-receiver_records records_of_move(const sharded_program& p, const move_pulls& pulls, int move, int row, int rank);
+/// What `rank` receives in row `row` of the move step `step`, whose kind has `pulls`; in a tile what belongs to it.
+receiver_records records_of_move(const sharded_program& p, const move_pulls& pulls, int step, int row, int rank);
 
 /// The transfers of a move step, none where it is a detach: of row i and rank r at i · ranks + r.
 std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls, const program_memory& memory,
@@ -99,7 +102,7 @@ class program_tasks {
     }
   };
   struct step_work {
-    typed_kernel kernel{};
+    tile_kernel kernel{};
     std::vector<operator_call> call;  ///< of each rank of the part
     std::vector<move_task> move;
     const offload_link* link = nullptr;  ///< of a copy between tiers

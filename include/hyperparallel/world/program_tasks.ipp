@@ -29,6 +29,14 @@ HYPERPARALLEL_BODY void check_block(const sharded_program& p, const graph_operat
 }  // namespace detail
 
 HYPERPARALLEL_BODY std::string name_of_step(const sharded_program& p, int step) {
+  const step_tile& t = p.step[step].tile;
+  const std::string name = detail::name_of_whole_step(p, step);
+  if (t.dim < 0) return name;
+  return name + ", tile " + std::to_string(t.index + 1) + " of " + std::to_string(t.count) + " of " +
+         p.graph.name_of_dim(t.dim);
+}
+
+HYPERPARALLEL_BODY std::string detail::name_of_whole_step(const sharded_program& p, int step) {
   if (p.step[step].is_move)
     return std::string(name_of(cache_operator_of(p, p.move[p.step[step].index]))) + " of " +
            p.graph.name_of_tensor(p.value[p.move[p.step[step].index].target].tensor);
@@ -36,10 +44,14 @@ HYPERPARALLEL_BODY std::string name_of_step(const sharded_program& p, int step) 
   return std::string(p.graph.text_at(op.name)) + " (" + p.graph.value_of(op).name + ")";
 }
 
-HYPERPARALLEL_BODY typed_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose,
-                                               data_type computes) {
+HYPERPARALLEL_BODY tile_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose,
+                                              data_type computes) {
   const graph_operator& op = p.graph.op[p.compute[p.step[step].index].op];
-  typed_kernel k{choose(op.kind)};
+  tile_kernel tiled;
+  tiled.tile = p.step[step].tile;
+  if (tiled.tile.dim >= 0) tiled.loop = loop_of_tile(op, tiled.tile);
+  typed_kernel& k = tiled.kernel;
+  k.function = choose(op.kind);
   if (k.function == nullptr)
     throw program_error("operator " + name_of_step(p, step) +
                         " has no kernel; a user's come with program_options::kernels = kernels_of<T, operators<...>>");
@@ -49,10 +61,11 @@ HYPERPARALLEL_BODY typed_kernel kernel_of_step(const sharded_program& p, int ste
     narrow = narrow || detail::is_widened(type, computes);
     return type;
   };
-  for (int i = 0; i < op.operand_count; ++i) k.types.operand[i] = type_of(op.operand[i]);
-  for (int r = 0; r < op.result_count; ++r) k.types.result[r] = type_of(op.result[r]);
+  for (int i = 0; i < op.operand_count; ++i)
+    tiled.bytes.operand[i] = bytes_of(k.types.operand[i] = type_of(op.operand[i]));
+  for (int r = 0; r < op.result_count; ++r) tiled.bytes.result[r] = bytes_of(k.types.result[r] = type_of(op.result[r]));
   if (narrow) k.widened = &run_widened<float>;
-  return k;
+  return tiled;
 }
 
 HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program_memory& memory, int step, int rank) {
@@ -79,13 +92,37 @@ HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program
   return call;
 }
 
-HYPERPARALLEL_BODY receiver_records records_of_move(const sharded_program& p, const move_pulls& pulls, int move,
+/// Those records cut to a tile of the dim at place `d`. Domain: records of one term, without a fill.
+HYPERPARALLEL_BODY receiver_records detail::records_in_tile(const receiver_records& all, const step_tile& tile, int d,
+                                                            int receiver) {
+  receiver_records some = all;
+  some.record.clear();
+  some.sender.clear();
+  some.received = 0;
+  for (const step_record& r : all.record)
+    visit_intervals(tile, r.part.dim[d].begin, r.part.dim[d].end, [&](extent_t from, extent_t to) {
+      step_record one = r;
+      one.part.dim[d] = {from, to};
+      one.first_term = static_cast<int>(some.sender.size());
+      one.copy = flatten(copy_between(one.held, some.wanted, one.part, some.element_bytes));
+      const int sender = all.senders(r)[0];
+      if (sender != receiver) some.received += some.bytes(one);
+      some.sender.push_back(sender);
+      some.record.push_back(one);
+    });
+  return some;
+}
+
+HYPERPARALLEL_BODY receiver_records records_of_move(const sharded_program& p, const move_pulls& pulls, int step,
                                                     int row, int rank) {
-  const program_move& m = p.move[move];
-  if (pulls.parts.count > 0)
-    return records_of(pulls.parts, pulls.row, row, rank, p.graph.tensor[p.value[m.source].tensor].type);
-  return whole_block_records(pulls.sender[rank], local_bytes(p, m.target),
-                             pulls.sender[rank] == rank && !is_hand_over(p, m));
+  const program_move& m = p.move[p.step[step].index];
+  const step_tile& tile = p.step[step].tile;
+  const graph_tensor& tensor = p.graph.tensor[p.value[m.source].tensor];
+  if (pulls.parts.count == 0)
+    return whole_block_records(pulls.sender[rank], local_bytes(p, m.target),
+                               pulls.sender[rank] == rank && !is_hand_over(p, m));
+  receiver_records all = records_of(pulls.parts, pulls.row, row, rank, tensor.type);
+  return tile.dim < 0 ? all : detail::records_in_tile(all, tile, place_of_dim(tensor, tile.dim), rank);
 }
 
 HYPERPARALLEL_BODY std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls,
@@ -105,7 +142,7 @@ HYPERPARALLEL_BODY std::vector<move_task> transfers_of(const sharded_program& p,
     const int to = place_written(p, pulls.moves, number, how.row[i]);
     const auto block = [&](int sender) { return memory.address(from, memory.first_rank(m.source) + sender); };
     for (int r = 0; r < ranks; ++r)
-      tasks.emplace_back(records_of_move(p, how, number, i, r), block, memory.address(to, first + r));
+      tasks.emplace_back(records_of_move(p, how, step, i, r), block, memory.address(to, first + r));
   }
   return tasks;
 }
@@ -115,7 +152,8 @@ HYPERPARALLEL_BODY std::vector<std::int64_t> received_by_level(const sharded_pro
   const interconnect& links = pulls.moves.links;
   if (links.kind != interconnect_kind::topology) return {};
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(links.topology.level_count)), most(bytes), one(bytes);
-  for (const program_step& s : p.step) {
+  for (int step = 0; step < p.step.size; ++step) {
+    const program_step& s = p.step[step];
     if (!s.is_move || !is_in(s.phase, phases) || p.move[s.index].detaches) continue;
     const move_pulls& how = pulls.of(s.index);
     for (int row = 0; row < how.row.size; ++row) {
@@ -123,7 +161,7 @@ HYPERPARALLEL_BODY std::vector<std::int64_t> received_by_level(const sharded_pro
       const int from = first_rank_of(p, part_of_value(p, p.move[s.index].source)), part = part_of_step(p, s);
       for (int rank = 0; rank < ranks_of_part(p, part); ++rank) {
         std::fill(one.begin(), one.end(), 0);
-        const receiver_records all = records_of_move(p, how, s.index, row, rank);
+        const receiver_records all = records_of_move(p, how, step, row, rank);
         for (const step_record& r : all.record)
           for (int t = 0; t < r.terms; ++t)
             visit_links(links, rank_on(links, {}, from + all.senders(r)[t]),

@@ -58,6 +58,13 @@ HYPERPARALLEL_BODY std::string text_of_refusal(const lowered_program& l, const p
              "\" is folded: only graphs that are built unrolled can run";
     case lowering_code::kept_tensor_is_unknown:
       return "keep: " + text_of_unknown_tensor(p.graph, options.keep[static_cast<std::size_t>(s.at)]);
+    case lowering_code::tiles_match_nothing:
+      return "tiles: \"" + options.tiles[static_cast<std::size_t>(s.at)] + "\" names no operator of the model";
+    case lowering_code::tiles_have_no_moves:
+      return "tiles: what \"" + options.tiles[static_cast<std::size_t>(s.at)] +
+             "\" names is beside no move whose tiles it can follow under strategy " + p.strategy.text;
+    case lowering_code::tiles_meet_a_budget:
+      return "tiles: a program within a memory budget is not tiled";
     case lowering_code::budget_is_exceeded:
       return "budget of " + std::to_string(options.budget.bytes) + " bytes: with a lookahead of " +
              std::to_string(options.lookahead) + " steps, addresses take " + std::to_string(l.addresses.high_water[0]);
@@ -100,8 +107,10 @@ HYPERPARALLEL_BODY lowered_program lowered_for(sharded_program p, data_type floa
     detail::check_links(options.topology, p.mesh.shape);
     check_element_types(p, floating);
   }
-  lowering_options how{options.topology, options.vector_queue, options.lookahead, options.budget.bytes, {}};
+  lowering_options how{options.topology, options.vector_queue, options.lookahead, options.budget.bytes, {}, {}};
   for (const std::string& name : options.keep) how.keep.push(name.c_str());
+  for (const std::string& name : options.tiles) how.tiles.push(name.c_str());
+  how.most_tiles = options.most_tiles;
   const bool watches = options.overflow != overflow_response::ignore && !gradients_that_may_overflow(p).empty();
   lowered_program l = keeping_tensors(std::move(p), how.keep);
   l.watches_gradients = watches;

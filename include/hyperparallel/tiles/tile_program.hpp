@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A program whose marked steps stand there as tiles: the move of one tile hides behind operators of another.
+//
+//   const hp::tiled_program t = hp::tile_program(p, hp::kinds_of_moves(p), {.operators = {"*.experts.*"}});
+//
+// A pattern marks operators of the graph by name, and with an operator those of its gradient. A *section* is a run of
+// steps of one phase with marked operators, the moves that bring what they read or take away what they make, and the
+// operators between these. Its tiles are parts of one named dim that passes through all of them: that of which operands are read
+// least often again, experts for products of experts. Tile k of a step follows tile k of the steps before it; moves run a
+// tile ahead of the operators that read them, so the queue of moves and that of operators work on different tiles. Other
+// steps of the section come before its tiles if they can, else behind.
+//
+// Laws: each tile of a step stands there once, and the rest of the program as before but for that order; a step comes
+// after what it reads, and after readers of what it writes. A section without a move, or without a dim that every device
+// cuts alike, stays as it is; so do moves that reduce, rotate, stage or go between parts or tiers. Every built-in operator
+// computes tiles with the bits of the whole (`check_operator` asks it of any). What a tiled program is worth says the
+// proof of its plan (lowering/program_proof.hpp). O(steps · accesses + tiles).
+
+#include <hyperparallel/graph/sharding_plan.hpp>
+#include <hyperparallel/strategy/lifetimes.hpp>
+#include <hyperparallel/strategy/move_kinds.hpp>
+#include <hyperparallel/tiles/tile_box.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct tile_options {
+  growing_array<const char*> operators{};  ///< patterns of their names; none: nothing is tiled
+  int most = 8;                            ///< tiles of a step
+};
+
+struct tiled_program {
+  sharded_program program;
+  int sections = 0;
+  int unmatched = -1;  ///< the first pattern that names no operator
+};
+
+namespace detail {
+
+/// Named dims, each once.
+struct dim_set {
+  int count = 0;
+  int dim[max_factors > max_dims ? max_factors : max_dims] = {};
+
+  constexpr void add(int d) { dim[count++] = d; }
+  constexpr bool has(int d) const {
+    for (int i = 0; i < count; ++i)
+      if (dim[i] == d) return true;
+    return false;
+  }
+  constexpr dim_set common_with(const dim_set& other) const {
+    dim_set both;
+    for (int i = 0; i < count; ++i)
+      if (other.has(dim[i])) both.add(dim[i]);
+    return both;
+  }
+};
+
+/// Storages by number, emptied at once.
+class storage_set {
+ public:
+  constexpr explicit storage_set(int storages) : mark_(storages, 0) {}
+  constexpr void clear() { ++round_; }
+  constexpr void add(int s) { mark_.item[s] = round_; }
+  constexpr bool has(int s) const { return mark_.item[s] == round_; }
+
+ private:
+  growing_array<int> mark_;
+  int round_ = 1;
+};
+
+/// What steps have read and written.
+struct step_accesses {
+  storage_set read, written;
+  constexpr explicit step_accesses(int storages) : read(storages), written(storages) {}
+  constexpr void clear() {
+    read.clear();
+    written.clear();
+  }
+  constexpr void add(const sharded_program& p, const program_step& s) {
+    visit_values(p, s, [&](int v, bool writes) { (writes ? written : read).add(p.value.item[v].storage); });
+  }
+  /// Whether the step may not change places with these.
+  constexpr bool meets(const sharded_program& p, const program_step& s) const {
+    bool met = false;
+    visit_values(p, s, [&](int v, bool writes) {
+      const int storage = p.value.item[v].storage;
+      met = met || written.has(storage) || (writes && read.has(storage));
+    });
+    return met;
+  }
+};
+
+class program_tiler {
+ public:
+  constexpr program_tiler(const sharded_program& p, const program_moves& moves, const tile_options& options)
+      : p_(p), moves_(moves), options_(options), tiled_(p.storage.size), behind_(p.storage.size) {}
+
+  constexpr tiled_program run() {
+    mark_operators();
+    find_readers();
+    for (int i = 0; i < p_.step.size; ++i) {
+      if (members() > 0 && !is_of_section(p_.step.item[i])) end_section();
+      take(i);
+    }
+    end_section();
+    for (int k = 0; k < options_.operators.size && made_.unmatched < 0; ++k)
+      if (!matched_.item[k]) made_.unmatched = k;
+    made_.program = p_;
+    made_.program.step = static_cast<growing_array<program_step>&&>(order_);
+    return static_cast<tiled_program&&>(made_);
+  }
+
+ private:
+  // ---- marks ----
+
+  constexpr void mark_operators() {
+    matched_.resize(options_.operators.size, false);
+    marked_.resize(p_.graph.op.size, false);
+    for (int o = 0; o < p_.graph.op.size; ++o) {
+      const int forward = p_.graph.op.item[o].forward;
+      for (int k = 0; k < options_.operators.size; ++k)
+        if (name_matches(options_.operators.item[k], p_.graph.name_of_op(forward >= 0 ? forward : o)))
+          marked_.item[o] = matched_.item[k] = true;
+    }
+  }
+  constexpr bool is_marked(const program_step& s) const {
+    return !s.is_move && marked_.item[p_.compute.item[s.index].op];
+  }
+  /// Values that a marked operator reads.
+  constexpr void find_readers() {
+    feeds_.resize(p_.value.size, false);
+    for (const program_step& s : p_.step)
+      if (is_marked(s)) visit_values(p_, s, [&](int v, bool writes) { feeds_.item[v] = feeds_.item[v] || !writes; });
+  }
+
+  // ---- sections ----
+
+  constexpr int members() const { return before_.size + tile_.size + after_.size; }
+  constexpr bool is_of_section(const program_step& s) const {
+    const program_step& first = p_.step.item[first_];
+    return s.phase == first.phase && s.segment == first.segment && s.stage == first.stage &&
+           s.micro_batch == first.micro_batch;
+  }
+
+  /// Dims of which intervals of the step may be tiles: of an operator those of one loop that all results have.
+  constexpr dim_set dims_of(const program_step& s) const {
+    dim_set dims;
+    if (s.is_move) {
+      const program_move& m = p_.move.item[s.index];
+      const move_kind& kind = kind_of(moves_, s.index);
+      if (cache_operator_of(p_, m) != cache_operator::within_tier || is_hand_over(p_, m) || kind.travel != 0 ||
+          kind.steps != 1 || kind.staged_bytes > 0 || waits_for_terms(p_.value.item[m.source].layout))
+        return dims;
+      const graph_tensor& t = tensor_of(m.source);
+      for (int d = 0; d < t.shape.rank; ++d)
+        if (place_of_dim(t, t.dim[d]) == d) dims.add(t.dim[d]);
+      return dims;
+    }
+    const graph_operator& o = p_.graph.op.item[p_.compute.item[s.index].op];
+    for (int l = 0; l < o.loop_count && o.rotation < 0; ++l)
+      if (may_be_tiled(p_.graph.rule_of(o), l) && loop_of_tile(o, {.dim = o.loop[l].dim}) == l) dims.add(o.loop[l].dim);
+    return dims;
+  }
+  static constexpr bool waits_for_terms(const layout_value& l) {
+    for (int a = 0; a < l.mesh.axis_count; ++a)
+      if (l.partial[a] != reduce_op::none) return true;
+    return false;
+  }
+
+  constexpr bool reads_tiles(const program_step& s) const {
+    bool reads = false;
+    visit_values(
+        p_, s, [&](int v, bool writes) { reads = reads || (!writes && tiled_.written.has(p_.value.item[v].storage)); });
+    return reads;
+  }
+  /// Whether the step is to be tiled: it is marked, or brings what marked operators read, or takes on what tiles have made
+  /// without leaving them fewer dims to choose from. `common` are the dims that it would leave.
+  constexpr bool wants_tiles(const program_step& s, const dim_set& common) const {
+    if (is_marked(s)) return true;
+    if (common.count == 0) return false;
+    if (s.is_move) return feeds_.item[p_.move.item[s.index].target] || reads_tiles(s);
+    return reads_tiles(s) && common.count == dims_.count;
+  }
+
+  constexpr void take(int i) {
+    const program_step& s = p_.step.item[i];
+    const dim_set own = dims_of(s);
+    dim_set common = tile_.empty() ? own : dims_.common_with(own);
+    if (own.count > 0 && wants_tiles(s, common)) {
+      if (common.count == 0 || behind_.meets(p_, s)) {
+        end_section();
+        common = own;
+      }
+      if (members() == 0) first_ = i;
+      dims_ = common;
+      tile_.push(i);
+      tiled_.add(p_, s);
+      return;
+    }
+    if (members() == 0) first_ = i;
+    if (!tiled_.meets(p_, s) && !behind_.meets(p_, s)) {
+      before_.push(i);
+    } else {
+      after_.push(i);
+      behind_.add(p_, s);
+    }
+  }
+
+  constexpr void end_section() {
+    const step_tile cut = choose_cut();
+    if (cut.dim >= 0) {
+      ++made_.sections;
+      for (const int i : before_) order_.push(p_.step.item[i]);
+      emit_tiles(cut);
+      for (const int i : after_) order_.push(p_.step.item[i]);
+    } else if (members() > 0) {
+      for (int i = first_; i < first_ + members(); ++i) order_.push(p_.step.item[i]);
+    }
+    before_.clear();
+    tile_.clear();
+    after_.clear();
+    tiled_.clear();
+    behind_.clear();
+  }
+
+  // ---- tiles ----
+
+  /// The dim and the number of tiles, or none: no move, no dim of whole shards, or shards of one point.
+  constexpr step_tile choose_cut() const {
+    step_tile best;
+    bool moves = false, computes = false;
+    for (const int i : tile_) (p_.step.item[i].is_move ? moves : computes) = true;
+    if (!moves || !computes) return best;
+    extent_t least = 0;
+    for (int d = 0; d < dims_.count; ++d) {
+      const int dim = dims_.dim[d];
+      step_tile cut{dim, shard_of(dim), 0, 1};
+      for (int n = 2; n <= options_.most && cut.shard > 0; ++n)
+        if (cut.shard % n == 0) cut.count = n;
+      if (cut.count == 1) continue;
+      bool whole = true;
+      extent_t again = 0;  // bytes that each tile reads anew
+      for (const int i : tile_)
+        visit_values(p_, p_.step.item[i], [&](int v, bool) {
+          whole = whole && holds_whole_shards(p_, v, cut);
+          if (place_of_dim(tensor_of(v), dim) < 0) again += local_bytes(p_, v) * (cut.count - 1);
+        });
+      if (!whole || (best.dim >= 0 && (again > least || (again == least && cut.count <= best.count)))) continue;
+      best = cut;
+      least = again;
+    }
+    return best;
+  }
+  constexpr const graph_tensor& tensor_of(int value) const { return p_.graph.tensor.item[p_.value.item[value].tensor]; }
+  /// The least that a device holds of the dim.
+  constexpr extent_t shard_of(int dim) const {
+    extent_t least = 0;
+    for (const int i : tile_)
+      visit_values(p_, p_.step.item[i], [&](int v, bool) {
+        const int d = place_of_dim(tensor_of(v), dim);
+        if (d < 0) return;
+        const extent_t n = local_extent(p_, v, d);
+        if (least == 0 || n < least) least = n;
+      });
+    return least;
+  }
+
+  /// A step follows those that make what it reads, by a tile where one of the two is a move.
+  constexpr void emit_tiles(step_tile cut) {
+    growing_array<int> lag(tile_.size, 0);
+    int most = 0;
+    for (int i = 0; i < tile_.size; ++i) {
+      const program_step& s = p_.step.item[tile_.item[i]];
+      for (int k = 0; k < i; ++k) {
+        const program_step& before = p_.step.item[tile_.item[k]];
+        if (!follows(s, before)) continue;
+        const int own = lag.item[k] + (before.is_move != s.is_move ? 1 : 0);
+        if (own > lag.item[i]) lag.item[i] = own;
+      }
+      if (lag.item[i] > most) most = lag.item[i];
+    }
+    for (int time = 0; time < cut.count + most; ++time)
+      for (int i = 0; i < tile_.size; ++i) {
+        cut.index = time - lag.item[i];
+        if (cut.index < 0 || cut.index >= cut.count) continue;
+        program_step s = p_.step.item[tile_.item[i]];
+        s.tile = cut;
+        order_.push(s);
+      }
+  }
+  constexpr bool follows(const program_step& s, const program_step& before) const {
+    bool met = false;
+    visit_values(p_, s, [&](int v, bool writes) {
+      visit_values(p_, before, [&](int w, bool wrote) {
+        met = met || ((writes || wrote) && p_.value.item[v].storage == p_.value.item[w].storage);
+      });
+    });
+    return met;
+  }
+
+  const sharded_program& p_;
+  const program_moves& moves_;
+  const tile_options& options_;
+  tiled_program made_;
+  growing_array<program_step> order_;
+  growing_array<bool> marked_, matched_, feeds_;  // of each operator, pattern, value
+  growing_array<int> before_, tile_, after_;      // steps of the section
+  step_accesses tiled_, behind_;                  // of its tiles, and of what comes behind them
+  dim_set dims_;                                  // that all of its tiles may be parts of
+  int first_ = 0;
+};
+
+}  // namespace detail
+
+/// The program in tiles. Domain: none of its segments repeats; `moves` are its own.
+constexpr tiled_program tile_program(const sharded_program& p, const program_moves& moves,
+                                     const tile_options& options) {
+  return detail::program_tiler(p, moves, options).run();
+}
+
+}}  // namespace hyperparallel::v0_2
