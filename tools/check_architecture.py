@@ -11,6 +11,8 @@
               HYPERPARALLEL_EXACT_END, which no #include does
   edg         layers 0-4 and pipeline/ keep to what nvcc and nvc++ parse: no references of a named type among static members
               of templates, no braces with designators behind =, __builtin_*_overflow only where a twin stands beside it
+  traits      outside operators/ nothing compares the kind of an operator with one of the library's: an operator of a user has
+              traits (operator_value.hpp), and no name that a pass knows
   mirror      include/hyperparallel/<folder>/<name>.hpp has tests/<folder>/<name>_test.cpp, and the other way round
   bodies      <name>.ipp belongs to <name>.hpp, which includes it where the bodies are not in the library;
               one unit of src/ has them there
@@ -268,6 +270,16 @@ def check_edg(header, text, say):
         say("__builtin_*_overflow is no constant of nvcc: call multiply_overflows or add_overflows")
 
 
+COMPARED_KIND = re.compile(r"[=!]=\s*(?:\w+::)*id_of<\s*(?:\w+::)*ops::|id_of<\s*(?:\w+::)*ops::\w+\s*>\s*[=!]=|case\s+(?:\w+::)*id_of<")
+
+
+def check_traits(path, text, say):
+    if path.is_relative_to(HEADERS / "operators"):
+        return
+    for found in COMPARED_KIND.finditer(text):
+        say(f"line {text[:found.start()].count(chr(10)) + 1}: compares with the name of an operator: read a trait of operator_value.hpp")
+
+
 def check_header(path, say, note):
     header = str(path.relative_to(HEADERS))
     text = path.read_text()
@@ -372,6 +384,7 @@ def main():
             check_options(path.read_text(), say)
         if path.is_relative_to(HEADERS) or path.is_relative_to(ROOT / "src"):
             check_version(path.read_text(), say)
+            check_traits(path, path.read_text(), say)
         if path.suffix == ".hpp" and path.is_relative_to(HEADERS):
             check_header(path, say, note)
         if path.suffix == ".ipp":

@@ -180,6 +180,102 @@ TEST(OperatorList, OnlyLinearBuiltInOperatorsTakeTerms) {
                                    "reshape", "split", "slice", "slice_gradient"}));
 }
 
+template <class Trait>
+std::set<std::string> names_with(const Trait& has) {
+  std::set<std::string> names;
+  for (int i = 0; i < hp::builtin_operator_count; ++i)
+    if (const hp::operator_value& o = hp::builtin_list[static_cast<hp::operator_id>(i)]; has(o)) names.insert(o.name);
+  return names;
+}
+
+// What passes ask of an operator, they ask by its traits: these built-in operators have them.
+TEST(OperatorList, BuiltInOperatorsHaveTheTraitsThatPassesRead) {
+  using value = hp::operator_value;
+  using set = std::set<std::string>;
+  EXPECT_EQ(names_with([](const value& o) { return o.adds; }), set{"sum"});
+  EXPECT_EQ(names_with([](const value& o) { return o.adds_bias; }), set{"add_bias"});
+  EXPECT_EQ(names_with([](const value& o) { return o.accumulates; }), set{"accumulate"});
+  EXPECT_EQ(names_with([](const value& o) { return o.gathered != 0; }), set{"embed"});
+  EXPECT_EQ(names_with([](const value& o) { return o.is_norm_term; }), set{"sum_of_squares"});
+  EXPECT_EQ(names_with([](const value& o) { return o.balanced_by == 1; }), set{"biased_top_k"});
+  EXPECT_EQ(names_with([](const value& o) { return o.counts_choices; }), set{"count_experts"});
+  EXPECT_EQ(names_with([](const value& o) { return o.states.moments == 1; }),
+            (set{"sgd", "sgd_master", "muon", "muon_master"}));
+  EXPECT_EQ(names_with([](const value& o) { return o.states.moments == 2; }), (set{"adamw", "adamw_master"}));
+  EXPECT_EQ(names_with([](const value& o) { return o.states.has_master(); }),
+            (set{"sgd_master", "adamw_master", "muon_master"}));
+  EXPECT_EQ(names_with([](const value& o) { return o.ring.exist(); }), (set{"attention", "attention_gradient"}));
+  EXPECT_EQ(names_with([](const value& o) { return o.logits.exist(); }), set{"token_loss"});
+}
+
+// Updates have a result for the parameter and one for each state, behind operands parameter and gradient and before the
+// clip factor; a master stands before the moments.
+TEST(OperatorList, UpdatesHaveTheStatesThatTheySay) {
+  for (int i = 0; i < hp::builtin_operator_count; ++i) {
+    const hp::operator_value& o = hp::builtin_list[static_cast<hp::operator_id>(i)];
+    if (!o.states.exist()) continue;
+    const int states = o.states.moments + (o.states.has_master() ? 1 : 0);
+    EXPECT_TRUE(!o.states.has_master() || o.states.master == 2) << o.name;
+    if (o.text[0] == '\0') continue;  // its instances say it
+    EXPECT_EQ(count(o.text).operands, states + 3) << o.name;
+    EXPECT_EQ(count(o.text).results, states + 1) << o.name;
+  }
+}
+
+// What an operator names is found in every list that has it, by the key of its type.
+TEST(OperatorList, OperatorsNameTheirCounterparts) {
+  const auto named = [](std::uint64_t key) { return hp::builtin_list[hp::builtin_list.id_of_key(key)].name; };
+  const hp::ring_operators forward = hp::operator_value_of<hp::ops::attention>.ring,
+                           backward = hp::operator_value_of<hp::ops::attention_gradient>.ring;
+  EXPECT_STREQ(named(forward.block), "attention_block");
+  EXPECT_STREQ(named(forward.merge), "attention_merge");
+  EXPECT_STREQ(named(backward.block), "attention_block_gradient");
+  EXPECT_EQ(backward.merge, 0u) << "gradients are added";
+  const hp::logits_operators loss = hp::operator_value_of<hp::ops::token_loss>.logits;
+  EXPECT_STREQ(named(loss.largest), "reduce");
+  EXPECT_STREQ(named(loss.exponentials), "exp_sum");
+  EXPECT_STREQ(named(loss.picked), "pick");
+  EXPECT_STREQ(named(loss.gradient), "cross_entropy_gradient");
+  EXPECT_FALSE(hp::builtin_list.has(hp::builtin_list.id_of_key(0)));
+}
+
+struct own_loss_gradient {
+  static constexpr const char *name = "own_loss_gradient", *text = "*,*v,*,*,*->*v";
+  static constexpr unsigned indices = 0b10000;
+  static constexpr char index_below = 'v';
+};
+struct own_loss {
+  static constexpr const char *name = "own_loss", *text = "*,*,*,*->*";
+  static constexpr unsigned indices = 0b1000;
+  using largest = hp::ops::reduce;
+  using exponentials = hp::ops::exp_sum;
+  using picked = hp::ops::pick;
+  using logits_gradient = own_loss_gradient;
+};
+
+/// A graph whose loss is an own one of logits in parts.
+template <class... Listed>
+hp::graph with_own_loss() {
+  hp::model_builder m({.operators = hp::operators<hp::builtin, own_loss, Listed...>::list});
+  const int rows = m.dim("batch", 2), x = m.parameter("x", {rows, m.dim("vocab", 3)});
+  const int label = m.index_input("label", {rows});
+  const int most = m.apply<hp::ops::reduce>("max", {x}, {.text = "*v->*", .reduction = hp::reduce_op::max});
+  const int total = m.apply<hp::ops::exp_sum>("exp_sum", {x, most}),
+            picked = m.apply<hp::ops::pick>("picked", {x, label});
+  m.loss(
+      m.apply<hp::ops::reduce>("loss", {m.apply<own_loss>("losses", {most, total, picked, label})}, {.text = "*->"}));
+  hp::differentiate(m.graph);
+  return m.graph;
+}
+
+TEST(OperatorList, AnOwnLossOfLogitsNamesItsGradient) {
+  const hp::graph g = with_own_loss<own_loss_gradient>();
+  ASSERT_EQ(g.status.code, graph_code::ok);
+  EXPECT_EQ(hp::check_graph(g), hp::graph_status{});
+  EXPECT_STREQ(g.value_of(g.op[g.op.size - 1]).name, "own_loss_gradient");
+  EXPECT_EQ(with_own_loss<>().status.code, graph_code::operator_has_no_gradient) << "its gradient is not listed";
+}
+
 /// The status of a graph whose loss is the sum of `Operator` on a parameter.
 template <class Operator, class... Listed>
 hp::graph differentiated() {

@@ -382,6 +382,39 @@ TEST(partition, column_and_row_parallel_are_tensor_parallel) {
   EXPECT_EQ(a.value[a.home[down]].layout.cut[0], (hp::cut{0, 0, 1, 4}));
 }
 
+struct own_sum : hp::ops::sum {
+  static constexpr const char* name = "own_sum";
+};
+struct closed_sum : hp::ops::sum {
+  static constexpr const char* name = "closed_sum";
+  static constexpr bool adds = false;  // says nothing of terms
+};
+
+/// Terms of two products wait alike beside an operand that does not: they are added before they travel.
+TEST(partition, terms_are_joined_in_every_operator_that_adds) {
+  const hp::graph g = programs::bare_model({2, 8, 32}, [](hp::model_builder& m, int x) {
+    const int first = m.scope("first", [&] { return programs::matrix_pair(m, x, 64); });
+    const int second = m.scope("second", [&] { return programs::matrix_pair(m, x, 64); });
+    return m.apply<hp::ops::sum>("joined", {x, first, second});
+  });
+  ASSERT_EQ(g.status.code, hp::graph_code::ok);
+  hp::strategy_value s = on_axes({{"tp", 4}});
+  hp::add_tensor_parallel(s, "tp");
+  const auto moved = [&](auto operators, const hp::operator_value& joins) {
+    hp::graph own = g;
+    own.operators = operators.list;
+    for (hp::graph_operator& o : own.op)
+      if (own.name_of_tensor(o.result[0]) == std::string_view("layer.joined")) o.kind = own.operators.id_of(joins);
+    const hp::sharded_program p = hp::partition(own, s);
+    EXPECT_EQ(p.status, hp::strategy_status{});
+    EXPECT_EQ(hp::check_program(p), hp::program_status{});
+    return p.move.size;
+  };
+  const int moves = hp::partition(g, s).move.size;
+  EXPECT_EQ(moved(hp::operators<hp::builtin, own_sum>{}, hp::operator_value_of<own_sum>), moves);
+  EXPECT_EQ(moved(hp::operators<hp::builtin, closed_sum>{}, hp::operator_value_of<closed_sum>), moves + 1);
+}
+
 TEST(partition, sequence_parallel_by_name) {
   const hp::graph g =
       programs::bare_model({2, 8, 32}, [](hp::model_builder& m, int x) { return programs::matrix_pair(m, x, 64); });

@@ -110,6 +110,37 @@ TEST(ring_attention, keys_may_be_sharded_where_blocks_travel) {
   }
 }
 
+struct own_attention : ops::attention {
+  static constexpr const char* name = "own_attention";
+};
+struct whole_attention : ops::attention {
+  static constexpr const char* name = "whole_attention";
+  using ring_block = own_attention;  // which is not listed
+};
+
+// Attention travels where its operator names those of a ring and the graph lists them.
+TEST(ring_attention, operators_name_those_of_their_ring) {
+  const auto rotated = [](auto attention, const hp::operator_list& listed) {
+    hp::model_builder m({.operators = listed});
+    const int batch = m.dim("batch", 2), sequence = m.dim("sequence", 4), heads = m.dim("heads", 1),
+              group = m.dim("group", 2), width = m.dim("width", 3);
+    const int q = m.parameter("q", {batch, sequence, heads, group, width});
+    const int k = m.parameter("k", {batch, sequence, heads, width}),
+              v = m.parameter("v", {batch, sequence, heads, width});
+    const int o = m.apply<decltype(attention)>("attention", {q, k, v}, {.real = {1.0}});
+    m.loss(m.apply<ops::reduce>("loss", {o}, {.text = "*->"}));
+    hp::differentiate(m.graph);
+    EXPECT_EQ(m.graph.status.code, hp::graph_code::ok);
+    return hp::rotate_attention(m.graph, 2);
+  };
+  const hp::graph own = rotated(own_attention{}, hp::operators<hp::builtin, own_attention>::list);
+  EXPECT_EQ(count(own, id_of<ops::attention_block>), 2);
+  EXPECT_EQ(count(own, id_of<ops::attention_merge>), 1);
+  EXPECT_EQ(count(own, id_of<ops::attention_block_gradient>), 2);
+  const hp::graph whole = rotated(whole_attention{}, hp::operators<hp::builtin, whole_attention>::list);
+  EXPECT_EQ(count(whole, id_of<ops::attention_merge>), 0) << "its block is not listed";
+}
+
 constexpr int blocks_in_the_compiler() {
   const hp::graph r = hp::rotate_attention(programs::moe_graph({}), 2);
   int n = 0;

@@ -24,7 +24,7 @@ constexpr graph_status check_gradients(const graph& g) {
     has_gradient = has_gradient || (t.kind == graph_tensor_kind::parameter && t.gradient >= 0);
   if (!has_gradient) return {graph_code::graph_has_no_gradients, -1, g.tensor[g.loss].name};
   for (const graph_operator& o : g.op) {
-    const bool is_seed = o.kind == id_of<ops::fill> && o.phase == graph_phase::backward && o.result_count == 1 &&
+    const bool is_seed = o.operand_count == 0 && o.phase == graph_phase::backward && o.result_count == 1 &&
                          g.tensor[o.result[0]].source == g.loss;
     if (is_seed && o.real[0] != 1.0 / static_cast<double>(g.micro_batches))
       return {graph_code::micro_batches_changed,           -1, g.tensor[g.loss].name, 0, 0, g.micro_batches,

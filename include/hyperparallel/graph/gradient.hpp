@@ -129,13 +129,12 @@ class gradient_pass {
   }
 
   constexpr void differentiate_operator(int f) {
-    const operator_id kind = g.op[f].kind;
+    const operator_value& value = g.value_of(g.op[f]);
     const int operands = g.op.item[f].operand_count, first_result = g.op.item[f].result[0];
-    if (kind == id_of<ops::token_loss>) {
+    if (value.logits.exist()) {
       const backward_operator b = build_cross_entropy(g, f);
       return b.op.operand_count > 0 ? append(b) : refuse(f, first_result);
     }
-    const operator_value& value = g.operators[kind];
     if (!value.has_gradient_for(g.rule_of(g.op[f]))) return refuse(f, first_result);
     if (!gradient_passes(value, g.rule_of(g.op[f]))) return refuse_text(f);
     const int passed = g.tensor[first_result].gradient;

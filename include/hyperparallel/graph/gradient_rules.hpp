@@ -109,10 +109,12 @@ constexpr graph_operator build_zero_gradient(graph& g, int forward, int r) {
   return b;
 }
 
-/// The gradient of the logits for a `token_loss` whose operands are the maximum, the sum of exponentials and the picked
-/// logit of the same logits; without operands where they are not.
-constexpr backward_operator build_cross_entropy(graph& g, int token_loss) {
-  const graph_operator& f = g.op[token_loss];
+/// The gradient of the logits for a loss whose operands are the maximum, the sum of exponentials and the picked logit of the
+/// same logits (`operator_value::logits`); without operands where they are not.
+constexpr backward_operator build_cross_entropy(graph& g, int loss) {
+  const graph_operator& f = g.op[loss];
+  const logits_operators& made_by = g.value_of(f).logits;
+  const operator_id kind = g.operators.id_of_key(made_by.gradient);
   int producer[3] = {};
   for (int i = 0; i < 3; ++i) {
     producer[i] = g.tensor[f.operand[i]].producer;
@@ -122,12 +124,13 @@ constexpr backward_operator build_cross_entropy(graph& g, int token_loss) {
   const graph_operator& exponentials = g.op[producer[1]];
   const graph_operator& picked = g.op[producer[2]];
   const int label = f.operand[3], logits = exponentials.operand[0];
-  if (largest.kind != id_of<ops::reduce> || largest.reduction != reduce_op::max ||
-      exponentials.kind != id_of<ops::exp_sum> || picked.kind != id_of<ops::pick> || largest.operand[0] != logits ||
-      exponentials.operand[1] != f.operand[0] || picked.operand[0] != logits || picked.operand[1] != label)
+  const auto is = [&g](const graph_operator& o, std::uint64_t key) { return g.value_of(o).key == key; };
+  if (!is(largest, made_by.largest) || largest.reduction != reduce_op::max || !is(exponentials, made_by.exponentials) ||
+      !is(picked, made_by.picked) || largest.operand[0] != logits || exponentials.operand[1] != f.operand[0] ||
+      picked.operand[0] != logits || picked.operand[1] != label || !g.operators.has(kind))
     return {};
-  backward_operator b{detail::start_backward(g, producer[1], id_of<ops::cross_entropy_gradient>)};
-  b.op.rule = detail::find_backward_rule(g, id_of<ops::cross_entropy_gradient>, exponentials.rule, "g0,x0,x1,y0,x1>0");
+  backward_operator b{detail::start_backward(g, producer[1], kind)};
+  b.op.rule = detail::find_backward_rule(g, kind, exponentials.rule, "g0,x0,x1,y0,x1>0");
   b.op.segment = f.segment;
   const int operands[] = {g.tensor[f.result[0]].gradient, logits, f.operand[0], f.operand[1], label};
   for (const int t : operands) b.op.operand[b.op.operand_count++] = t;

@@ -226,10 +226,12 @@ class optimizer_pass {
   constexpr void find_router_biases() {
     const int last = g.op.size;
     for (int f = 0; f < last; ++f) {
-      if (g.op.item[f].kind != id_of<ops::biased_top_k> || g.op.item[f].phase != graph_phase::forward) continue;
-      const int bias = g.op[f].operand[1], index = g.op[f].result[1];
+      const int balanced_by = g.value_of(g.op.item[f]).balanced_by;
+      if (balanced_by < 0 || g.op.item[f].phase != graph_phase::forward) continue;
+      const int bias = g.op[f].operand[balanced_by];
       for (int c = f + 1; c < last && g.tensor[bias].kind == graph_tensor_kind::state; ++c)
-        if (g.op[c].kind == id_of<ops::count_experts> && g.op[c].operand[0] == index) counts[bias] = g.op[c].result[0];
+        if (g.value_of(g.op[c]).counts_choices && chooses(g.op[f], g.op[c].operand[0]))
+          counts[bias] = g.op[c].result[0];
     }
     for (int t = 0; t < first_count && g.micro_batches > 1; ++t) {
       if (counts[t] < 0) continue;
@@ -238,6 +240,13 @@ class optimizer_pass {
                                ops::accumulate::text, operands, 2);
       counts[t] = append_replacing(o, operands);
     }
+  }
+
+  /// Whether tensor `t` holds what the operator has chosen.
+  constexpr bool chooses(const graph_operator& o, int t) const {
+    for (int r = 0; r < o.result_count; ++r)
+      if (o.result[r] == t) return is_in(g.value_of(o).index_results, r);
+    return false;
   }
 
   constexpr void update_bias(int bias) {

@@ -115,16 +115,18 @@ class stage_cutter {
   /// Of an operator behind the forward phase that belongs to no forward operator.
   constexpr int own(int o) {
     const graph_operator& op = g.op.item[o];
+    const operator_value& value = g.value_of(op);
     const int made = op.result_count > 0 ? op.result[0] : -1;
-    if (op.operand_count == 0 || op.kind == id_of<ops::clip_factor>)
+    const bool of_the_norm = op.phase == graph_phase::norm && !value.is_norm_term && !value.adds;  // the clip factor
+    if (op.operand_count == 0 || of_the_norm)
       return made >= 0 && g.tensor.item[made].source >= 0 ? stage_of(g.tensor.item[made].source) : stage_of(g.loss);
-    if (op.phase == graph_phase::backward && op.kind == id_of<ops::sum>) {
+    if (op.phase == graph_phase::backward && value.adds) {
       const int first = stage_of(op.operand[0]);
       for (int i = 1; i < op.operand_count; ++i)
         if (stage_of(op.operand[i]) != first) return stage_of(g.tensor.item[made].source);
       return first;
     }
-    if (op.kind != id_of<ops::sum>) return stage_of(op.operand[0]);
+    if (!value.adds) return stage_of(op.operand[0]);
     int latest = 0;
     for (int i = 0; i < op.operand_count; ++i)
       if (const int s = stage_of(op.operand[i]); s > latest) latest = s;

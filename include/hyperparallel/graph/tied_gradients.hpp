@@ -89,7 +89,7 @@ class stage_accumulation {
       const graph_tensor& t = g.tensor[first];
       if (t.producer < 0 || t.source != parameter) break;
       const graph_operator& o = g.op[t.producer];
-      if (o.kind != id_of<ops::sum> || o.phase != graph_phase::backward || o.forward >= 0) break;
+      if (!g.value_of(o).adds || o.phase != graph_phase::backward || o.forward >= 0) break;
       sum_.push(t.producer);
     }
     contribution_.push(first);

@@ -55,8 +55,8 @@ class part_finder {
 
  private:
   constexpr bool joins(const graph_operator& o) const {
-    return (o.kind == id_of<ops::sum> || o.kind == id_of<ops::embed>) && o.result_count == 1 &&
-           g.tensor[o.result[0]].shape.rank > 1;
+    const operator_value& value = g.value_of(o);
+    return (value.adds || value.gathered != 0) && o.result_count == 1 && g.tensor[o.result[0]].shape.rank > 1;
   }
 
   constexpr void cut() {
@@ -120,7 +120,7 @@ class part_finder {
       parts.of_op[o] = part_of_op(o);
       parts.ruled_by[o] = parts.of_op[o];
       const int t = g.op[o].result_count > 0 ? g.op[o].result[0] : -1;
-      if (g.op[o].forward >= 0 || g.op[o].kind != id_of<ops::sum> || t < 0 || parts.joint_gradient[t] < 0) continue;
+      if (g.op[o].forward >= 0 || !g.value_of(g.op[o]).adds || t < 0 || parts.joint_gradient[t] < 0) continue;
       parts.ruled_by[o] = parts.joint_gradient[t];
       parts.of_op[o] = parts.joint_gradient[t] + 1;
     }

@@ -30,7 +30,7 @@ constexpr gradient_writer backward_operators_of(const operator_value& o) {
 }
 
 constexpr gradient_statement gradient_statement_of(const operator_value& o) {
-  if (o.key == operator_value_of<ops::token_loss>.key) return gradient_statement::of_the_loss;
+  if (o.logits.exist()) return gradient_statement::of_the_loss;
   if (backward_operators_of(o).count > 0) return gradient_statement::backward_operators;
   if (o.passes_gradient != 0) return gradient_statement::passes_on;
   if (o.constant == ~0u) return gradient_statement::constant;

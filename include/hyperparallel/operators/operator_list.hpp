@@ -170,6 +170,19 @@ constexpr operator_value operator_value_from() {
   if constexpr (requires { Operator::is_product; }) o.is_product = Operator::is_product;
   if constexpr (requires { Operator::accumulates; }) o.accumulates = Operator::accumulates;
   if constexpr (requires { Operator::attends; }) o.attends = Operator::attends;
+  if constexpr (requires { Operator::adds; }) o.adds = Operator::adds;
+  if constexpr (requires { Operator::adds_bias; }) o.adds_bias = Operator::adds_bias;
+  if constexpr (requires { Operator::is_norm_term; }) o.is_norm_term = Operator::is_norm_term;
+  if constexpr (requires { Operator::counts_choices; }) o.counts_choices = Operator::counts_choices;
+  if constexpr (requires { Operator::balanced_by; }) o.balanced_by = Operator::balanced_by;
+  if constexpr (requires { Operator::states; }) o.states = Operator::states;
+  if constexpr (requires { typename Operator::ring_block; })
+    o.ring.block = key_of_type<typename Operator::ring_block>();
+  if constexpr (requires { typename Operator::ring_merge; })
+    o.ring.merge = key_of_type<typename Operator::ring_merge>();
+  if constexpr (requires { typename Operator::logits_gradient; })
+    o.logits = {key_of_type<typename Operator::largest>(), key_of_type<typename Operator::exponentials>(),
+                key_of_type<typename Operator::picked>(), key_of_type<typename Operator::logits_gradient>()};
   if constexpr (requires { Operator::not_differentiable; }) o.constant = Operator::not_differentiable ? ~0u : 0u;
   if constexpr (requires(const local_work& w) { Operator::flops(w); }) {
     o.has_flops = true;

@@ -47,6 +47,29 @@ struct attention_operands {
   constexpr bool exist() const { return queries >= 0; }
 };
 
+/// States of an update: its operands are the parameter, the gradient, states and last the clip factor, and its results what
+/// takes the place of parameter and states.
+struct parameter_states {
+  int moments = 0;  ///< the last states
+  int master = -1;  ///< the operand that is the exact parameter, where operand 0 is it rounded
+  constexpr bool exist() const { return moments > 0; }
+  constexpr bool has_master() const { return master >= 0; }
+};
+
+/// Keys of the operators that do an attention's work where its keys travel around a ring: `block` on one block of keys,
+/// and `merge` where results of two blocks are not added but joined.
+struct ring_operators {
+  std::uint64_t block = 0, merge = 0;
+  constexpr bool exist() const { return block != 0; }
+};
+
+/// Keys of the operators that make operands 0 to 2 of a loss of the same logits, and of the one that makes the gradient of
+/// these: from the loss's gradient, the logits, operands 0 and 1, and the labels, which are operand 3.
+struct logits_operators {
+  std::uint64_t largest = 0, exponentials = 0, picked = 0, gradient = 0;
+  constexpr bool exist() const { return gradient != 0; }
+};
+
 namespace detail {
 
 constexpr instance_fit fits_any(const factor_rule&, const extent_t*, const operator_attributes&) { return {}; }
@@ -74,6 +97,14 @@ struct operator_value {
   bool is_product = false;       ///< an einsum of two operands: has the formats, tiles and adapters of a matrix product
   bool accumulates = false;      ///< adds operand 1 to operand 0, in its place: a sum over micro-batches
   attention_operands attends{};  ///< of attention alone
+  bool adds = false;             ///< the sum of all its operands, however many: some of them may be added first
+  bool adds_bias = false;        ///< adds operand 1, a layer's bias: what strategies say of `output` holds for its dims
+  bool is_norm_term = false;     ///< makes of one gradient its term of the norm of all
+  int balanced_by = -1;          ///< a router's bias, an operand: with it each of the index results is chosen as often
+  bool counts_choices = false;   ///< counts how often each number stands in operand 0: what such a bias follows
+  parameter_states states{};     ///< of an update that has some
+  ring_operators ring{};         ///< of an attention that has them; a type says `ring_block` and `ring_merge`
+  logits_operators logits{};     ///< of a loss in parts; a type says the same names, but `logits_gradient`
   std::uint64_t key = 0;         ///< of its type: two operators are the same where this is
   bool has_flops = false;        ///< the cost is `flops`; else it is `flops_per_point` times the points
   extent_t (*flops)(const local_work&) = nullptr;
@@ -94,9 +125,10 @@ struct operator_list {
   /// Domain: `has(op)`.
   constexpr const operator_value& operator[](operator_id op) const { return *item[static_cast<int>(op)]; }
   /// The place of an operator; `has` is false of the answer where it is not in the list. O(count).
-  constexpr operator_id id_of(const operator_value& o) const {
+  constexpr operator_id id_of(const operator_value& o) const { return id_of_key(o.key); }
+  constexpr operator_id id_of_key(std::uint64_t key) const {
     int i = 0;
-    while (i < count && item[i]->key != o.key) ++i;
+    while (i < count && item[i]->key != key) ++i;
     return static_cast<operator_id>(i);
   }
 };

@@ -180,10 +180,7 @@ constexpr void narrow_products(graph& g, int bits) {
 /// Stores moments, which are an update's last operands before the clip factor and its last results, in another format.
 constexpr void narrow_moments(graph& g, data_type type) {
   for (const graph_operator& o : g.op) {
-    const bool is_adamw = o.kind == id_of<ops::adamw> || o.kind == id_of<ops::adamw_master>;
-    const bool has_one = o.kind == id_of<ops::sgd> || o.kind == id_of<ops::sgd_master> || o.kind == id_of<ops::muon> ||
-                         o.kind == id_of<ops::muon_master>;
-    for (int moment = 1; moment <= (is_adamw ? 2 : has_one ? 1 : 0); ++moment) {
+    for (int moment = 1; moment <= g.value_of(o).states.moments; ++moment) {
       g.tensor[o.operand[o.operand_count - 1 - moment]].type = type;
       g.tensor[o.result[o.result_count - moment]].type = type;
     }
@@ -193,7 +190,7 @@ constexpr void narrow_moments(graph& g, data_type type) {
 /// Adds the gradients of micro-batches up in another format.
 constexpr void narrow_sums(graph& g, data_type type) {
   for (const graph_operator& o : g.op) {
-    if (o.kind != id_of<ops::accumulate> || o.phase != graph_phase::backward) continue;
+    if (!g.value_of(o).accumulates || o.phase != graph_phase::backward) continue;
     g.tensor[o.operand[0]].type = type;
     g.tensor[o.result[0]].type = type;
   }

@@ -23,23 +23,21 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
-constexpr bool is_update_of_states(operator_id kind) {
-  return kind == id_of<ops::adamw> || kind == id_of<ops::adamw_master> || kind == id_of<ops::sgd> ||
-         kind == id_of<ops::sgd_master>;
-}
-
 /// Rounded down.
 constexpr extent_t per_mille_of(extent_t amount, int share) {
   return amount / 1000 * share + amount % 1000 * share / 1000;
 }
 
-/// Calls `visit(step, compute)` for each update of a parameter with states. Operands are parameter, gradient, states and clip factor.
+/// Calls `visit(step, compute)` for each update of a parameter with states, but for those that multiply matrices, which no
+/// host does.
 template <class Visit>
 constexpr void visit_updates(const sharded_program& p, const Visit& visit) {
   for (int i = 0; i < p.step.size; ++i) {
     const program_step& s = p.step[i];
     if (s.is_move || s.phase != graph_phase::update) continue;
-    if (const program_compute& c = p.compute[s.index]; is_update_of_states(p.graph.op[c.op].kind)) visit(i, c);
+    const program_compute& c = p.compute[s.index];
+    const operator_value& update = p.graph.value_of(p.graph.op[c.op]);
+    if (update.states.exist() && update.unit == compute_unit::vector) visit(i, c);
   }
 }
 
@@ -120,7 +118,7 @@ constexpr host_update host_update_of(const sharded_program& p, const pipeline_fo
     for (int k = 2; k + 1 < o.operand_count; ++k) h.states += held(c.operand[k]);
     h.down += held(c.operand[1]);
     h.up += held(c.result[0]);
-    if (o.kind == id_of<ops::adamw> || o.kind == id_of<ops::sgd>) copies += held(c.operand[0]);
+    if (!p.graph.value_of(o).states.has_master()) copies += held(c.operand[0]);
     h.saved +=
         detail::per_mille_of(form.busy(s.segment, s.phase).of(priced.of_step(i), times_of(p, s)), plan.host_states);
   });

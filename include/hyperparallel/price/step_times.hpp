@@ -150,7 +150,7 @@ constexpr bool joins_numbers(const sharded_program& p, const program_step& s) {
   if (s.phase != graph_phase::norm) return false;
   if (s.is_move) return p.graph.tensor.item[p.value.item[p.move.item[s.index].source].tensor].shape.rank == 0;
   const graph_operator& o = p.graph.op.item[p.compute.item[s.index].op];
-  return o.kind != id_of<ops::sum_of_squares> && o.result_count > 0 && p.graph.tensor.item[o.result[0]].shape.rank == 0;
+  return !p.graph.value_of(o).is_norm_term && o.result_count > 0 && p.graph.tensor.item[o.result[0]].shape.rank == 0;
 }
 
 }}  // namespace hyperparallel::v0_2

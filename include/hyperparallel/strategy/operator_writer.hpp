@@ -65,7 +65,7 @@ class operator_writer : protected program_writer {
   constexpr void rotate(int o) {
     const graph_operator op = program_.graph.op[o];
     const value_rotation turned = turned_by(op.rotation);
-    if (op.kind == id_of<ops::sum>) {
+    if (program_.graph.value_of(op).adds) {
       const int term = book_.find_turned(op.operand[1], turned);
       const int at[] = {ensure(op.operand[0], program_.value[term].layout, turned), term};
       return compute_in(o, at, program_.value[term].layout, turned);
@@ -141,7 +141,7 @@ class operator_writer : protected program_writer {
       compute_in(o, at, program_.value[at[0]].layout);
       return true;
     }
-    if (op.kind != id_of<ops::sum>) return false;
+    if (!program_.graph.value_of(op).adds) return false;
     for (int i = 0; i < op.operand_count; ++i) {
       const layout_value waiting = program_.value[at[i]].layout;
       if (!is_partial(waiting)) continue;
@@ -163,9 +163,9 @@ class operator_writer : protected program_writer {
     return false;
   }
 
-  /// `sum` of other operands. They are alike, so that it has the same loops.
+  /// A sum of other operands. They are alike, so that it has the same loops.
   constexpr graph_operator sum_of(graph_operator sum, const int* operands, int count) {
-    bind_loops(program_.graph, sum, ops::sum::text, operands, count, nullptr, 0);
+    bind_loops(program_.graph, sum, program_.graph.value_of(sum).text, operands, count, nullptr, 0);
     return sum;
   }
   /// A sum of some of a sum's operands, as an operator and a tensor of the program's own graph.
@@ -238,8 +238,6 @@ class operator_writer : protected program_writer {
       const int fresh = book_.best(op.operand[1]);
       if (fresh < 0) return compute(o, placement(o));  // an input, that no operator has placed
       l = program_.value[fresh].layout;
-    } else if (op.kind == id_of<ops::count_experts> || op.kind == id_of<ops::reduce>) {
-      return compute(o, placement(o));
     } else {
       l = update_layout(op);
     }

@@ -7,8 +7,8 @@
 // and ends with its own, and the gradients of keys and values travel with their block: they start where it is first
 // met and arrive at home with the last term. So keys and values make `blocks - 1` hops each way, and their gradients as
 // many: 2 and 4 times (blocks - 1) / blocks of the keys and values, forward and backward.
-// Law: results are those of the whole attention up to rounding. Latent attention is left
-// as it is, and so is attention to another sequence.
+// Law: results are those of the whole attention up to rounding. Left as it is: attention that names no operators of a
+// ring (`operator_value::ring`), as latent attention, or none that the graph lists, and attention to another sequence.
 // Source: Liu et al., "Ring Attention", 2310.01889; Brandon et al., "Striped Attention", for the order.
 
 #include <hyperparallel/graph/gradient_rules.hpp>
@@ -26,10 +26,12 @@ class attention_rotation {
     to_.op.clear();
     place_.resize(from_.op.size, -1);
     for (int o = 0; o < from_.op.size; ++o) {
-      if (from_.op[o].kind == id_of<ops::attention> && meets_itself(o, 0)) {
-        forward(o);
-      } else if (from_.op[o].kind == id_of<ops::attention_gradient> && meets_itself(o, 1)) {
-        backward(o);
+      const operator_value& value = from_.value_of(from_.op[o]);
+      if (can_travel(value) && meets_itself(o, value.attends)) {
+        if (value.attends.backward)
+          backward(o);
+        else
+          forward(o);
       } else {
         graph_operator op = from_.op[o];
         place_[o] = to_.op.size;
@@ -40,11 +42,16 @@ class attention_rotation {
   }
 
  private:
-  /// Whether keys are of the sequence that queries are of; operand `queries` are these, the next one the keys.
-  constexpr bool meets_itself(int o, int queries) const {
+  /// Whether it has operators of a ring, and the graph lists them.
+  constexpr bool can_travel(const operator_value& o) const {
+    return o.ring.exist() && from_.operators.has(from_.operators.id_of_key(o.ring.block)) &&
+           (o.attends.backward || from_.operators.has(from_.operators.id_of_key(o.ring.merge)));
+  }
+  /// Whether keys are of the sequence that queries are of.
+  constexpr bool meets_itself(int o, const attention_operands& attends) const {
     const factor_rule& rule = from_.rule_of(from_.op[o]);
     const operator_loop* const loop = from_.op[o].loop;
-    return loop[rule.operand[queries].term[1]] == loop[rule.operand[queries + 1].term[1]];
+    return loop[rule.operand[attends.queries].term[1]] == loop[rule.operand[attends.keys].term[1]];
   }
 
   constexpr graph_operator moved(graph_operator op) const {
@@ -76,10 +83,12 @@ class attention_rotation {
 
   constexpr void forward(int o) {
     const graph_operator whole = moved(from_.op[o]);
+    const ring_operators& ring = from_.value_of(whole).ring;
+    const operator_id of_block = to_.operators.id_of_key(ring.block), of_merge = to_.operators.id_of_key(ring.merge);
     int output = -1, statistic = -1;
     place_[o] = to_.op.size;
     for (int j = 0; j < blocks_; ++j) {
-      graph_operator block = bound(whole, id_of<ops::attention_block>, whole.operand, whole.operand_count);
+      graph_operator block = bound(whole, of_block, whole.operand, whole.operand_count);
       block.rotation = j;
       if (j > 0) block.forward = place_[o];
       for (int r = 0; r < 2; ++r) block.result[r] = like(whole.result[r], j);
@@ -90,7 +99,7 @@ class attention_rotation {
         continue;
       }
       const int joined[] = {output, statistic, block.result[0], block.result[1]};
-      graph_operator merge = bound(whole, id_of<ops::attention_merge>, joined, 4);
+      graph_operator merge = bound(whole, of_merge, joined, 4);
       for (int r = 0; r < 2 && j + 1 < blocks_; ++r) merge.result[r] = like(block.result[r], j);
       output = merge.result[0];
       statistic = merge.result[1];
@@ -101,12 +110,13 @@ class attention_rotation {
   constexpr void backward(int o) {
     const graph_operator whole = moved(from_.op[o]);
     const int forward_rule = to_.op[whole.forward].rule;
+    const operator_id of_block = to_.operators.id_of_key(from_.value_of(whole).ring.block);
     int sum[3] = {-1, -1, -1};
     place_[o] = to_.op.size;
     for (int i = 0; i < blocks_; ++i) {
       const int j = (i + 1) % blocks_;
       graph_operator block = whole;
-      block.kind = id_of<ops::attention_block_gradient>;
+      block.kind = of_block;
       block.rule = find_backward_rule(to_, block.kind, forward_rule, to_.text_at(to_.rule[whole.rule].text));
       block.rotation = j;
       for (int r = 0; r < 3; ++r) block.result[r] = like(whole.result[r], j);
@@ -143,11 +153,10 @@ struct ring_loops {
 
 /// Those of an operator of a ring; -1 of any other.
 constexpr ring_loops ring_loops_of(const graph& g, const graph_operator& op) {
-  const bool forward = op.kind == id_of<ops::attention_block>;
-  if (!forward && op.kind != id_of<ops::attention_block_gradient>) return {};
+  const attention_operands& attends = g.value_of(op).attends;
+  if (op.rotation < 0 || !attends.exist()) return {};
   const factor_rule& rule = g.rule_of(op);
-  const int first = forward ? 0 : 1;
-  return {rule.operand[first].term[1], rule.operand[first + 1].term[1]};
+  return {rule.operand[attends.queries].term[1], rule.operand[attends.keys].term[1]};
 }
 
 /// The graph with each attention as `blocks` operators. Domain: 1 ≤ blocks < 100 divides the keys' sequence.

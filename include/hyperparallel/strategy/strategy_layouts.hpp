@@ -179,7 +179,7 @@ class strategy_layouts {
   /// Whether the rule's dim is loop `l`.
   static constexpr bool speaks_of(const graph& g, const graph_operator& o, const factor_rule& rule, int l, int dim) {
     if (dim >= 0) return o.loop[l].dim == dim;
-    if (!g.value_of(o).is_product && o.kind != id_of<ops::add_bias>) return false;
+    if (!g.value_of(o).is_product && !g.value_of(o).adds_bias) return false;
     if (!has_factor(rule.operand[1], l)) return false;
     return has_factor(rule.result[0], l) == (dim == output_dim);
   }

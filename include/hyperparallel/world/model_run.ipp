@@ -51,8 +51,8 @@ void model_run<T, World>::set_first_values() {
     if (m.tensor[t].kind == graph_tensor_kind::parameter) world_.set(t, values_of_parameter(t));
   }
   for (const graph_operator& op : m.op)
-    if (op.kind == id_of<ops::adamw_master> || op.kind == id_of<ops::sgd_master> || op.kind == id_of<ops::muon_master>)
-      world_.set(op.operand[2], values_of_parameter(op.operand[0]));
+    if (const parameter_states& states = m.value_of(op).states; states.has_master())
+      world_.set(op.operand[states.master], values_of_parameter(op.operand[0]));
 }
 
 template <class T, class World>

@@ -13,6 +13,7 @@ struct add_bias {
   static constexpr const char *name = "add_bias", *text = "*b,b->*b";
   static constexpr partial_words partials = linear_together(~0u);
   static constexpr unsigned starts_at_zero = 0b10, passes_gradient = 0b01;
+  static constexpr bool adds_bias = true;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<reduce>("g0>1");

@@ -27,8 +27,13 @@ constexpr extent_t pairs_of_attention(const local_work& w, extent_t widths, int 
   return pairs / 2;
 }
 
+struct attention_block;
+struct attention_merge;
+struct attention_block_gradient;
+
 /// do, q, k, v, o, log-sum-exp -> dq, dk, dv.
 struct attention_gradient {
+  using ring_block = attention_block_gradient;
   static constexpr const char *name = "attention_gradient", *text = "bsmgE,bsmgD,bTmD,bTmE,bsmgE,bsmg->bsmgD,bTmD,bTmE";
   static constexpr compute_unit unit = compute_unit::matrix;
   static constexpr attention_operands attends{1, 2, true};
@@ -41,6 +46,8 @@ struct attention_gradient {
 
 /// q, k, v -> o, log-sum-exp.
 struct attention {
+  using ring_block = attention_block;
+  using ring_merge = attention_merge;
   static constexpr const char *name = "attention", *text = "bsmgD,bTmD,bTmE->bsmgE,bsmg";
   static constexpr compute_unit unit = compute_unit::matrix;
   static constexpr attention_operands attends{0, 1};

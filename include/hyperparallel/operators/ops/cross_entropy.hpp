@@ -5,7 +5,7 @@
 // The gradient goes from a token's loss straight to the logits, over the loops of `exp_sum`; the parts have none of
 // their own.
 
-#include <hyperparallel/operators/operator_value.hpp>
+#include <hyperparallel/operators/ops/reduce.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
@@ -25,8 +25,14 @@ struct pick {
   static constexpr bool index_or_negative = true;
 };
 
+struct cross_entropy_gradient;
+
 /// max, Σ exp, x[label], label -> max + log(Σ exp) - x[label].
 struct token_loss {
+  using largest = reduce;
+  using exponentials = exp_sum;
+  using picked = pick;
+  using logits_gradient = cross_entropy_gradient;
   static constexpr const char *name = "token_loss", *text = "*,*,*,*->*";
   static constexpr int flops_per_point = 6;
   static constexpr unsigned indices = 0b1000, statistics = 0b1;

@@ -12,6 +12,7 @@ struct sum_of_squares {
   static constexpr const char *name = "sum_of_squares", *text = "*->";
   static constexpr int flops_per_point = 2;
   static constexpr unsigned statistics = 0b1;
+  static constexpr bool is_norm_term = true;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<multiply>("g0,x0>0");
@@ -37,12 +38,14 @@ struct sgd {
   static constexpr const char *name = "sgd", *text = "*,*,*,->*,*";
   static constexpr int flops_per_point = 6;
   static constexpr unsigned without_gradient = ~0u;
+  static constexpr parameter_states states{.moments = 1};
 };
 /// p, g, master, momentum, clip -> p, master, momentum; p is the rounded master.
 struct sgd_master {
   static constexpr const char *name = "sgd_master", *text = "*,*,*,*,->*,*,*";
   static constexpr int flops_per_point = 7;
   static constexpr unsigned without_gradient = ~0u;
+  static constexpr parameter_states states{.moments = 1, .master = 2};
 };
 
 /// p, g, m, v, clip -> p, m, v; real = rate, beta1, beta2, epsilon, weight decay. Source: Loshchilov & Hutter,
@@ -51,12 +54,14 @@ struct adamw {
   static constexpr const char *name = "adamw", *text = "*,*,*,*,->*,*,*";
   static constexpr int flops_per_point = 14;
   static constexpr unsigned without_gradient = ~0u;
+  static constexpr parameter_states states{.moments = 2};
 };
 /// p, g, master, m, v, clip -> p, master, m, v; p is the rounded master.
 struct adamw_master {
   static constexpr const char *name = "adamw_master", *text = "*,*,*,*,*,->*,*,*,*";
   static constexpr int flops_per_point = 15;
   static constexpr unsigned without_gradient = ~0u;
+  static constexpr parameter_states states{.moments = 2, .master = 2};
 };
 
 /// p, g, momentum, clip -> p, momentum. Dims from integer[0] to integer[1] are a matrix's rows, the ones behind its
@@ -68,6 +73,7 @@ struct muon {
   static constexpr compute_unit unit = compute_unit::matrix;
   static constexpr int flops_per_point = 6, newton_schulz_iterations = 5;
   static constexpr unsigned without_gradient = ~0u;
+  static constexpr parameter_states states{.moments = 1};
   static constexpr extent_t flops(const local_work& w) {
     extent_t batch = 1, rows = 1, columns = 1;
     const tensor_factors& matrix = w.rule->operand[0];
@@ -82,6 +88,7 @@ struct muon {
 /// p, g, master, momentum, clip -> p, master, momentum; p is the rounded master, the rest as `muon` has it.
 struct muon_master : muon {
   static constexpr const char* name = "muon_master";
+  static constexpr parameter_states states{.moments = 1, .master = 2};
 };
 
 }}}  // namespace hyperparallel::v0_2::ops

@@ -11,6 +11,7 @@ struct sum {
   static constexpr const char *name = "sum", *text = "*->*";
   static constexpr partial_words partials = linear_together(~0u);
   static constexpr unsigned starts_at_zero = ~0u, passes_gradient = ~0u;
+  static constexpr bool adds = true;
 };
 
 /// Sum so far, new -> sum, in place: gradients over micro-batches, which have none themselves.

@@ -41,7 +41,7 @@ struct top_k {
 /// Balancing Strategy for Mixture-of-Experts", 2024.
 struct biased_top_k {
   static constexpr const char *name = "biased_top_k", *text = "*E,E->*K,*K";
-  static constexpr int flops_per_point = 3;
+  static constexpr int flops_per_point = 3, balanced_by = 1;
   static constexpr unsigned index_results = 0b10, constant = 0b10;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
@@ -58,7 +58,7 @@ struct count_experts {
   static constexpr int flops_per_point = 0;
   static constexpr unsigned indices = 0b1, statistics = 0b1;
   static constexpr char index_below = 'e';
-  static constexpr bool not_differentiable = true;
+  static constexpr bool not_differentiable = true, counts_choices = true;
 };
 
 /// bias, counts -> bias + real[0] · sign(mean - count).
