@@ -42,4 +42,22 @@ void reading() {
   assert(hp::text_of_refusal(c.status, t, names, 2) == "operator head belongs to none of the 2 modules");
 }
 
-int main() { reading(); }
+// docs/reference/process-groups.md: sizes by load
+void splitting() {
+  hp::growing_array<hp::module_load> load(2);
+  for (int n = 1; n <= 8; ++n) {
+    load[0].choice.push({n, hp::ceil_divide(2800, 56 * n)});   // 5.6 requests a second on a device
+    load[1].choice.push({n, hp::ceil_divide(2800, 100 * n)});  // 10
+  }
+  const char* const names[] = {"prefill", "decode"};
+  const hp::device_split s = hp::split_devices(load, 3);
+  assert(s.devices[0] == 2 && s.devices[1] == 1 && 2800 / s.time == 100);  // 10 requests a second
+  assert(hp::is_least_split(load, 3, s));
+  assert(hp::text_of_proof(s, names, 3) == "less than 28 takes 4 devices, more than 3: prefill 2, decode 2");
+  assert(hp::check_groups(hp::groups_of_split(s, names, 3)).ok());
+}
+
+int main() {
+  reading();
+  splitting();
+}

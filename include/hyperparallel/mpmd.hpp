@@ -5,10 +5,13 @@
 #include <hyperparallel/support/dialect.hpp>
 
 #include <hyperparallel/groups/check_groups.hpp>
+#include <hyperparallel/groups/dispatch.hpp>
 #include <hyperparallel/groups/group_table.hpp>
 #include <hyperparallel/groups/module_claims.hpp>
 #include <hyperparallel/groups/process_groups.hpp>
 #include <hyperparallel/groups/refused_groups.hpp>
+#include <hyperparallel/groups/refused_split.hpp>
+#include <hyperparallel/groups/split.hpp>
 #include <hyperparallel/mpmd/attention_block.hpp>
 #include <hyperparallel/mpmd/chain_check.hpp>
 #include <hyperparallel/mpmd/chain_places.hpp>

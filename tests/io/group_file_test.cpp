@@ -95,8 +95,10 @@ TEST(group_file, several_tables_have_names) {
   both["tables"][1]["process_groups"]["tower"]["nodes"] = {"2-3"};
   EXPECT_EQ(complaint(both.dump()),
             "table serve: groups decoder and tower share rank 16, and the table asks for disjoint groups");
+  both["tables"][1]["process_groups"]["tower"]["nodes"] = {"0-1"};
+  EXPECT_EQ(complaint(both.dump()), "read");
   both["world"] = 4;
-  EXPECT_NE(complaint(both.dump()), "read");
+  EXPECT_EQ(complaint(both.dump()), "world is 4; no field of a file of tables has that name");
 }
 
 TEST(group_file, files_are_read) {
@@ -110,7 +112,8 @@ TEST(group_file, each_mistake_is_one_line_with_its_place) {
   const std::string ranks = "; expected a list of numbers from 0 to 1073741823 and ranges as \"4-7\"";
   EXPECT_EQ(complaint(edited(own, "/groups/0/ranks/0", -4)), "groups[0].ranks[0] is -4" + ranks);
   EXPECT_EQ(complaint(edited(own, "/groups/1/ranks/1", 1.5)), "groups[1].ranks[1] is 1.5" + ranks);
-  for (const char* text : {"", "-", "4", "-4", "4-", "4--7", "4-7-9", "0x1-3", " 1-2", "1-99999999999999999999"})
+  for (const char* text :
+       {"", "-", "4", "-4", "4-", "4--7", "4-7-9", "0x1-3", " 1-2", "1-99999999999999999999", "0-1073741824"})
     EXPECT_EQ(complaint(edited(own, "/groups/1/ranks/1", text)), "groups[1].ranks[1] is " + json(text).dump() + ranks);
   for (const json& value : {json(1 << 30), json(18446744073709551615U), json(nullptr), json(true), json::array()})
     EXPECT_EQ(complaint(edited(own, "/groups/1/ranks/1", value)), "groups[1].ranks[1] is " + value.dump() + ranks);

@@ -54,6 +54,16 @@ inline constexpr refusal_words group_refusal_table[] = {
     {"group_code::operator_has_two_modules",
      "operator {operator_named} belongs to modules {other_module} and {module_named}",
      "Narrow a pattern: every operator has one module"},
+    {"split_code::devices_are_not_positive", "{devices_given} devices cannot be split"},
+    {"split_code::split_has_no_module", "there is no module to split devices among"},
+    {"split_code::size_is_not_positive",
+     "entry {entry_number} of module {module_named} has {devices_given} devices, expected at least 1"},
+    {"split_code::time_is_negative", "entry {entry_number} of module {module_named} has a negative time"},
+    {"split_code::module_has_no_size",
+     "module {module_named} needs {devices_expected} devices, and none of its entries has as many",
+     "Give its time with more devices"},
+    {"split_code::devices_are_too_few",
+     "{devices_given} devices are fewer than the {devices_expected} that the modules need at least"},
 };
 
 }}}  // namespace hyperparallel::v0_2::detail
