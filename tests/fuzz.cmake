@@ -10,6 +10,7 @@ endif()
 
 set(hyperparallel_seeds_model_config configs/*.json)
 set(hyperparallel_seeds_hardware_file configs/own_hardware.json fuzz/seeds/hardware_*)
+set(hyperparallel_seeds_group_file fuzz/seeds/groups_*)
 set(hyperparallel_seeds_torch_schedule fuzz/seeds/schedule_*)
 set(hyperparallel_seeds_run_trace fuzz/seeds/trace_*)
 set(hyperparallel_seeds_replay_vector fuzz/seeds/vector_*)

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Front header of mpmd/: layers lowered to tile taskflows.
+// Front header of mpmd/ and groups/: layers lowered to tile taskflows, and which ranks run which module.
 
 #include <hyperparallel/support/dialect.hpp>
 
+#include <hyperparallel/groups/check_groups.hpp>
+#include <hyperparallel/groups/dispatch.hpp>
+#include <hyperparallel/groups/group_table.hpp>
+#include <hyperparallel/groups/module_claims.hpp>
+#include <hyperparallel/groups/process_groups.hpp>
+#include <hyperparallel/groups/refused_groups.hpp>
+#include <hyperparallel/groups/refused_split.hpp>
+#include <hyperparallel/groups/split.hpp>
 #include <hyperparallel/mpmd/attention_block.hpp>
 #include <hyperparallel/mpmd/chain_check.hpp>
 #include <hyperparallel/mpmd/chain_places.hpp>

@@ -33,6 +33,13 @@ struct unsupported_model : io_error {
   using io_error::io_error;
 };
 
+/// Whether a text has 1 to `longest` characters of ASCII that are printed.
+inline bool is_printable(std::string_view text, std::size_t longest) {
+  for (const char c : text)
+    if (c < ' ' || c > '~') return false;
+  return !text.empty() && text.size() <= longest;
+}
+
 class config_fields {
  public:
   /// Precondition: `object` outlives this and is an object. `place` is what errors put before the name of a field.
@@ -94,9 +101,8 @@ class config_fields {
     const nlohmann::json& v = value(name);
     if (v.is_null()) return {};
     const std::string text = v.is_string() ? v.get<std::string>() : std::string();
-    bool printable = !text.empty() && text.size() <= longest;
-    for (const char c : text) printable = printable && c >= ' ' && c <= '~';
-    if (!printable) refuse(name, "expected a text of 1 to " + std::to_string(longest) + " printable characters");
+    if (!is_printable(text, longest))
+      refuse(name, "expected a text of 1 to " + std::to_string(longest) + " printable characters");
     return text;
   }
 
@@ -115,9 +121,8 @@ class config_fields {
     const std::string expected = "expected a list of 1 to " + std::to_string(most) + " objects";
     if (!v.is_array() || v.empty() || v.size() > most) refuse(name, expected);
     for (const nlohmann::json& each : v) {
-      const std::string place = place_ + name + "[" + std::to_string(all.size()) + "]";
-      if (!each.is_object()) throw io_error("read", path_, place + " is " + shown_json(each) + "; expected an object");
-      all.emplace_back(each, path_, place + ".");
+      if (!each.is_object()) refuse_item(name, all.size(), "expected an object");
+      all.emplace_back(each, path_, place_ + name + "[" + std::to_string(all.size()) + "].");
     }
     return all;
   }
@@ -147,6 +152,12 @@ class config_fields {
   /// A value that cannot be.
   [[noreturn]] void refuse(const char* name, const std::string& expected) const {
     throw io_error("read", path_, told(name) + "; " + expected);
+  }
+  /// An item of a list. Precondition: the field is a list that has it.
+  [[noreturn]] void refuse_item(const char* name, std::size_t item, const std::string& expected) const {
+    throw io_error(
+        "read", path_,
+        place_ + name + "[" + std::to_string(item) + "] is " + shown_json(object_.at(name)[item]) + "; " + expected);
   }
   /// A value that may be right and is not known.
   [[noreturn]] void unsupported(const char* name, const std::string& known) const {

@@ -9,6 +9,7 @@
 
 #include <hyperparallel/support/fixed_string.hpp>
 #include <hyperparallel/support/refusal_words_of_graphs.hpp>
+#include <hyperparallel/support/refusal_words_of_groups.hpp>
 #include <hyperparallel/support/refusal_words_of_pipelines.hpp>
 #include <hyperparallel/support/refusal_words_of_steps.hpp>
 #include <hyperparallel/support/static_message.hpp>
@@ -219,7 +220,7 @@ constexpr bool any_refusal(const Visit& visit) {
     return false;
   };
   return is_in(refusal_table) || is_in(step_refusal_table) || is_in(graph_refusal_table) ||
-         is_in(pipeline_refusal_table);
+         is_in(pipeline_refusal_table) || is_in(group_refusal_table);
 }
 
 }  // namespace detail

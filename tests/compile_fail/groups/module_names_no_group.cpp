@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A module is on a group that is misspelt.
+// expect: diag::process_groups_cannot_be<
+// expect: group_code::module_names_no_group
+// expect: wanted_group<'d', 'e', 'c', 'o', 'd', 'r', 'e'>
+// expect: module_named<'l', 'a', 'n', 'g', 'u', 'a', 'g', 'e'>
+// expect: group_named<'d', 'e', 'c', 'o', 'd', 'e', 'r'>
+#include <hyperparallel/mpmd.hpp>
+
+namespace hp = hyperparallel;
+
+using tower = hp::named_group<"tower", hp::rank_range{0, 3}>;
+using decoder = hp::named_group<"decoder", hp::rank_range{4, 7}>;
+using vision = hp::module_on<"vision", "tower">;
+using language = hp::module_on<"language", "decoder">;
+using misspelt = hp::module_on<"language", "decodre">;
+static_assert(hp::valid_process_groups<8, tower, decoder, vision, language>);
+static_assert(!hp::valid_process_groups<8, tower, decoder, vision, misspelt>);
+
+#ifdef NEGATIVE
+struct omni : hp::process_groups<8, tower, decoder, vision, misspelt> {};
+#else
+struct omni : hp::process_groups<8, tower, decoder, vision, language> {};
+#endif
+
+constexpr int groups = omni::table().group.size;
+constexpr hp::extent_t ranks = omni::size<"tower">;
+struct again : omni {};
