@@ -5,9 +5,11 @@
 #include <hyperparallel/lowering/program_slots.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/tiles/tile_program.hpp>
 
 #include <lowering/plan_with_accesses.hpp>
 #include <models/stacked_model.hpp>
+#include <models/trained_models.hpp>
 #include <support/small_links.hpp>
 
 #include <random>
@@ -33,6 +35,28 @@ inline lowered lowered_on(const hp::sharded_program& p, const hp::interconnect& 
                           const hp::program_flow_options& how, const hp::address_options& addresses = {}) {
   const hp::program_moves moves = hp::kinds_of_moves(p, links);
   return {p, how, hp::pulls_of(p, moves), hp::plan_addresses(p, moves, addresses)};
+}
+
+/// Steps of two layers with experts, tiled wherever a move stands beside operators; without steps where there is none, or
+/// the strategy is refused.
+inline hp::sharded_program tiled_program_of(const char* strategy, int devices) {
+  const hp::graph g = moe_graph({.unrolled = true}, {.batch = 4,
+                                                     .sequence = 4,
+                                                     .vocabulary = 8,
+                                                     .layers = 1,
+                                                     .hidden = 8,
+                                                     .query_heads = 4,
+                                                     .key_heads = 4,
+                                                     .head_dim = 2,
+                                                     .experts = 4,
+                                                     .top_k = 2,
+                                                     .expert_width = 4});
+  const hp::sharded_program p = hp::partition(g, hp::strategy_called(strategy, devices).strategy);
+  if (p.status.code != hp::strategy_code::ok) return {};
+  hp::tile_options everything;
+  everything.operators.push("*");
+  hp::tiled_program t = hp::tile_program(p, hp::kinds_of_moves(p), everything);
+  return t.sections == 0 ? hp::sharded_program{} : t.program;
 }
 
 enum class mutation {
@@ -141,6 +165,19 @@ inline std::vector<mutant> whole_tables(bool on_all_links = true) {
     }
   }
   return whole;
+}
+
+/// Tables of tiled steps under all strategies that have any, of two and of four devices.
+inline std::vector<mutant> tiled_tables() {
+  std::vector<mutant> tiled;
+  for (int i = 0; i < hp::named_strategy_count; ++i)
+    for (const int devices : {2, 4}) {
+      const hp::sharded_program p = tiled_program_of(hp::named_strategy_at(i).name, devices);
+      if (p.step.empty()) continue;
+      const lowered l = lowered_on(p, hp::without_links, {});
+      tiled.push_back({l, hp::table_of(l.plan)});
+    }
+  return tiled;
 }
 
 }  // namespace programs

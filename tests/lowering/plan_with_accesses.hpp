@@ -2,7 +2,7 @@
 #pragma once
 // The plan of a program as a taskflow with its accesses, derived from the steps alone: what the general checkers judge.
 //
-// Each tier of a rank is one slot, and accesses are ranges of its cache lines.
+// Each tier of a rank is one slot, and accesses are ranges of its words. Those of tiles are found element by element.
 
 #include <hyperparallel/lowering/lower_program.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
@@ -22,9 +22,34 @@ struct plan_with_accesses {
   const hp::program_addresses& a;
   const hp::program_plan& plan;
 
+  static constexpr hp::extent_t word = 4;
   struct lines {
     int tier = 0, begin = 0, end = 0;
   };
+
+  /// Calls visit(lines) for runs of elements of a value on a rank that lie in the box and in the tile. Domain: elements of
+  /// `word` bytes.
+  template <class Visit>
+  void visit_elements(int value, int rank, const hp::box& within, const hp::step_tile& t, const Visit& visit) const {
+    const hp::box own = hp::box_of(p, value, rank);
+    const hp::graph_tensor& tensor = p.graph.tensor[p.value[value].tensor];
+    const int first = of_place(p.value[value].storage).begin, count = static_cast<int>(hp::volume(own));
+    int begin = -1;
+    for (int e = 0; e <= count; ++e) {
+      bool in = e < count;
+      hp::extent_t rest = e;
+      for (int d = own.rank - 1; d >= 0 && in; --d) {
+        const hp::extent_t n = own.dim[d].end - own.dim[d].begin, x = own.dim[d].begin + rest % n;
+        rest /= n;
+        in = within.dim[d].begin <= x && x < within.dim[d].end;
+        if (tensor.dim[d] == t.dim) in = in && x % t.shard / (t.shard / t.count) == t.index;
+      }
+      if (in && begin < 0) begin = e;
+      if (in || begin < 0) continue;
+      visit(lines{0, first + begin, first + e});
+      begin = -1;
+    }
+  }
   int part_of_place(int place) const {
     if (place < p.storage.size) return p.storage[place].part;
     int m = 0;
@@ -32,9 +57,8 @@ struct plan_with_accesses {
     return hp::part_of_value(p, p.move[m].target);
   }
   lines of_place(int place) const {
-    constexpr hp::extent_t line = hp::storage_alignment;
     const auto range = [](int tier, hp::extent_t begin, hp::extent_t bytes) {
-      return lines{tier, static_cast<int>(begin / line), static_cast<int>((begin + bytes + line - 1) / line)};
+      return lines{tier, static_cast<int>(begin / word), static_cast<int>((begin + bytes + word - 1) / word)};
     };
     if (place < p.storage.size) return range(p.storage[place].tier, a.storage[place], p.storage[place].bytes);
     int m = 0;
@@ -51,7 +75,7 @@ struct plan_with_accesses {
     hp::extent_t bytes[hp::max_memory_tiers] = {};
     for (int place = 0; place < hp::place_count(p, pulls.moves); ++place) {
       const lines l = of_place(place);
-      bytes[l.tier] = std::max(bytes[l.tier], l.end * hp::storage_alignment);
+      bytes[l.tier] = std::max(bytes[l.tier], l.end * word);
     }
     for (int q = 0; q < hp::queue_count(m); ++q) hp::add_event(f, q / hp::queues_per_rank(m));
     for (int r = 0; r < m.ranks; ++r)
@@ -59,6 +83,11 @@ struct plan_with_accesses {
     const auto use = [&](int place, int rank, hp::access_mode mode) {
       const lines l = of_place(place);
       if (l.begin < l.end) hp::add_access(f, rank * tiers + l.tier, l.begin, l.end, mode);
+    };
+    const auto use_tile = [&](int value, int rank, const hp::box& within, const hp::step_tile& t,
+                              hp::access_mode mode) {
+      visit_elements(value, rank, within, t,
+                     [&](const lines& l) { hp::add_access(f, rank * tiers + l.tier, l.begin, l.end, mode); });
     };
     for (int t = 0, w = 0, i = 0; t < plan.tasks(); ++t) {
       while (t >= plan.row[i].first_task + plan.tasks_of(plan.row[i])) ++i;
@@ -71,7 +100,11 @@ struct plan_with_accesses {
       if (s.is_move && p.move[s.index].detaches) continue;
       if (!s.is_move) {
         hp::visit_values(p, s, [&](int v, bool written) {
-          use(p.value[v].storage, rank, written ? hp::access_mode::write : hp::access_mode::read);
+          const hp::access_mode mode = written ? hp::access_mode::write : hp::access_mode::read;
+          if (s.tile.dim < 0)
+            use(p.value[v].storage, rank, mode);
+          else
+            use_tile(v, rank, hp::box_of(p, v, rank), s.tile, mode);
         });
         continue;
       }
@@ -79,6 +112,14 @@ struct plan_with_accesses {
       const int number = row.first_item / m.ranks, receiver = number * plan.tasks_of(row) + place;
       const hp::move_row& moved = how.row[number];
       const int first_sender = hp::first_rank_of(p, hp::part_of_value(p, p.move[s.index].source));
+      if (s.tile.dim >= 0) {
+        const int source = p.move[s.index].source, target = p.move[s.index].target;
+        const hp::box wanted = hp::box_of(p, target, rank);
+        for (int k = how.sender_begin[receiver]; k < how.sender_begin[receiver + 1]; ++k)
+          use_tile(source, first_sender + how.sender[k], wanted, s.tile, hp::access_mode::read);
+        use_tile(target, rank, wanted, s.tile, hp::access_mode::write);
+        continue;
+      }
       for (int k = how.sender_begin[receiver]; k < how.sender_begin[receiver + 1]; ++k)
         use(hp::place_read(p, pulls.moves, s.index, moved), first_sender + how.sender[k], hp::access_mode::read);
       use(hp::place_written(p, pulls.moves, s.index, moved), rank, hp::access_mode::write);
@@ -122,7 +163,7 @@ struct lowered {
 inline int first_overwritten(const lowered& l) {
   const hp::sharded_program& p = l.program;
   const plan_with_accesses places{p, l.pulls, l.addresses, l.plan};
-  std::vector<std::vector<int>> owner(static_cast<std::size_t>(hp::parts_of(p)), std::vector<int>(4096, -1));
+  std::vector<std::vector<int>> owner(static_cast<std::size_t>(hp::parts_of(p)), std::vector<int>(1 << 16, -1));
   const auto lines = [&](int place, const auto& visit) {
     const auto one = places.of_place(place);
     std::vector<int>& of_part = owner.at(static_cast<std::size_t>(places.part_of_place(place)));
