@@ -39,6 +39,13 @@ int main() {
   const hp::dynamic_dtensor y = interop::dtensor_of(ranks, hp::shape{4, 6}, by_row::value, blocks);
   assert(y.data(3) == reinterpret_cast<const std::byte*>(x.to_local(1).data()));
 
+#ifdef __cpp_lib_mdspan
+  const auto m = interop::as_mdspan<2>(t.tensor<const float>());  // std::mdspan<const float, std::dextents<…, 2>>
+  assert(m.data_handle() == x.to_local(1).data());
+  const hp::const_view<float> back = interop::view_of(m);
+  assert(back.extents == x.local_shape(1));
+#endif
+
   const hp::shape s{4, 6};
   const interop::copy_list list = interop::list_copies({by_row::value, s, {4, 0}}, {by_tile::value, s, {4, 0}});
   assert(list.received_total == 0 && list.copies.size() == 4);  // every tile lies in its rank's rows

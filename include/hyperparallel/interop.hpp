@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Other libraries: tensors by DLPack, moves as lists of copies, layouts from text.
+// Other libraries: tensors by DLPack, views as std::mdspan, moves as lists of copies, layouts from text.
 
 #include <hyperparallel/support/dialect.hpp>
 
@@ -8,6 +8,7 @@
 #include <hyperparallel/interop/dlpack.hpp>
 #include <hyperparallel/interop/dlpack_export.hpp>
 #include <hyperparallel/interop/dlpack_import.hpp>
+#include <hyperparallel/interop/mdspan.hpp>
 #include <hyperparallel/interop/strided_view.hpp>
 #include <hyperparallel/interop/world_blocks.hpp>
 #include <hyperparallel/interop/written_layout.hpp>

@@ -26,6 +26,7 @@ enum class exchange_code : unsigned char {
   element_types_differ,
   elements_have_lanes,
   dims_are_too_many,
+  dims_differ,
   extent_is_negative,
   extents_differ,
   stride_is_not_positive,
@@ -43,7 +44,7 @@ enum class exchange_code : unsigned char {
 constexpr const char* name_of(exchange_code code) {
   return enum_name(
       "owner_is_missing\0tensor_is_missing\0version_differs\0device_is_not_the_host\0element_type_is_unknown\0"
-      "element_types_differ\0elements_have_lanes\0dims_are_too_many\0extent_is_negative\0extents_differ\0"
+      "element_types_differ\0elements_have_lanes\0dims_are_too_many\0dims_differ\0extent_is_negative\0extents_differ\0"
       "stride_is_not_positive\0strides_leave_64_bits\0strides_leave_gaps\0data_is_missing\0"
       "data_is_not_aligned\0tensor_is_read_only\0layout_is_partial\0position_is_outside_the_mesh\0"
       "blocks_differ_in_number\0value_is_an_input",
