@@ -57,9 +57,9 @@ TEST(DlpackImport, ReadsWhereItLies) {
 
 TEST(DlpackImport, HandlesShareOneGivingBack) {
   foreign::array a({4, 6});
-  auto first = std::make_optional(interop::from_dlpack(foreign::ours(&a.versioned)));
+  auto first = std::make_unique<interop::imported_tensor>(interop::from_dlpack(foreign::ours(&a.versioned)));
   const std::shared_ptr<const std::byte> bytes = first->bytes();
-  std::optional<interop::imported_tensor> second = first;
+  auto second = std::make_unique<interop::imported_tensor>(*first);
   first.reset();
   second.reset();
   EXPECT_EQ(a.deleted, 0);

@@ -96,7 +96,7 @@ inline kernels::steps steps_of(const dlpack::tensor& t, const shape& s, extent_t
     throw exchange_error(exchange_code::strides_leave_64_bits, "extents " + to_text(s) + " have more bytes than that");
   if (t.strides == nullptr) return kernels::row_major_steps(s);
   kernels::steps steps;
-  checked_extent last{element_bytes, false};
+  extent_t end = element_bytes;
   for (int d = 0; d < s.rank; ++d) {
     steps.along[d] = t.strides[d];
     if (s.extent[d] < 2 || count.value == 0) continue;
@@ -106,11 +106,11 @@ inline kernels::steps steps_of(const dlpack::tensor& t, const shape& s, extent_t
                                std::to_string(s.extent[d]) + "; expected one above 0: copy the tensor first");
     const checked_extent reach = checked_multiply(s.extent[d] - 1, t.strides[d]);
     const checked_extent bytes = checked_multiply(reach.value, element_bytes);
-    if (reach.overflow || bytes.overflow || bytes.value > INT64_MAX - last.value)
+    if (reach.overflow || bytes.overflow || bytes.value > INT64_MAX - end)
       throw exchange_error(exchange_code::strides_leave_64_bits, "stride " + std::to_string(t.strides[d]) + " of dim " +
                                                                      std::to_string(d) + ", extent " +
                                                                      std::to_string(s.extent[d]));
-    last.value += bytes.value;
+    end += bytes.value;
   }
   return steps;
 }
