@@ -12,7 +12,7 @@ foreach(folder IN ITEMS lowering price step search planner)
   set(hyperparallel_share_of_${folder} 65)
 endforeach()
 set(hyperparallel_share_of_report 60)
-foreach(folder IN ITEMS runtime exec transfer tiers world check)
+foreach(folder IN ITEMS runtime exec transfer tiers world check interop)
   set(hyperparallel_share_of_${folder} 50)
 endforeach()
 set(hyperparallel_share_of_dtensor 35)
@@ -20,7 +20,7 @@ set(hyperparallel_share_of_dtensor 35)
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
 # operators on all element types, and of dozens of gradients, are optimised in the preset native alone, and there
 # lightly, since their copies of the loop driver cost more than they run; and those of dozens of steps of training as types.
-set(hyperparallel_costly_tests search_strategy_search step_training_step step_parts_offload step_pipelined_step report_trace
+set(hyperparallel_costly_tests interop_world_blocks search_strategy_search step_training_step step_parts_offload step_pipelined_step report_trace
     world_offloaded_training world_step_budget world_training_parity)
 set(hyperparallel_unoptimised_tests
     properties_dtensor_traced_functions dtensor_traced_movement dtensor_traced_operation dtensor_untraced_functions
@@ -41,7 +41,7 @@ list(APPEND hyperparallel_unoptimised_tests ${hyperparallel_exhaustive_tests})
 
 # Folders whose tests start threads. These have the label runtime beside that of their folder, which the suites with
 # sanitizers of threads choose; the group runtime is of those tests of other folders that do so, too.
-set(hyperparallel_folders_of_threads exec transfer tiers world check checkpoint)
+set(hyperparallel_folders_of_threads exec transfer tiers world check checkpoint interop)
 
 # The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so the
 # thread sanitizer is spared them; the other tests of distributed tensors belong to the run time.

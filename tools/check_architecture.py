@@ -42,7 +42,7 @@ LAYERS = {
     "planner": 11, "world": 11,
     "check": 12, "dtensor": 12, "mpi": 12,
     "io": 13, "report": 13,
-    "checkpoint": 14,
+    "checkpoint": 14, "interop": 14,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
 FRONTS = {"shard": 4, "model": 6, "program": 11, "train": 11, "train_pipeline": 11, "runtime": 12, "distributed_forms": 12, "hana": 12,
@@ -189,7 +189,7 @@ UNFINISHED = re.compile("|".join([r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bX" 
                                   r"\bfor " + r"now\b", r"\bplace" + r"holder", r"\bst" + r"ubs?\b"]), re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:ho" + r"me|wo" + r"rk|ro" + r"ot|tm" + r"p)/")
 INCLUDE = re.compile(r"^\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", re.MULTILINE)
-SOURCE_SUFFIXES = {".hpp", ".ipp", ".cpp", ".py", ".cmake", ".sh"}
+SOURCE_SUFFIXES = {".hpp", ".ipp", ".cpp", ".h", ".c", ".py", ".cmake", ".sh"}
 TEXT_SUFFIXES = SOURCE_SUFFIXES | {".md", ".json", ".txt", ".in", ".yml"}
 
 

@@ -15,6 +15,7 @@
 #include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/interop/dlpack_import.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
@@ -158,6 +159,17 @@ void moe_input() {
   assert(text_of<std::out_of_range>([&] { world.set_expert(8, ten, ten); }) == "expert 8 of 8");
   assert(text_of<std::invalid_argument>([&] { world.run(ten, out); }) ==
          "a step takes at most 24 tokens of 16 numbers, not 10 numbers");
+}
+
+void exchange_error() {
+  float number = 0;
+  hp::interop::dlpack::managed_tensor foreign{};
+  foreign.tensor = {&number, {2, 0}, 0, {2, 32, 1}, nullptr, nullptr, 0};
+  assert(text_of<hp::interop::exchange_error>([&] { hp::interop::from_dlpack(&foreign); }) ==
+         "device_is_not_the_host: device type 2 (CUDA), device 0; expected 1 (CPU): copy it to the host first");
+  assert(text_of<hp::interop::exchange_error>([&] {
+           hp::interop::to_dlpack(hp::tensor_view<float>{&number, hp::shape{1}}, nullptr);
+         }) == "owner_is_missing: nothing keeps the block of extents (1) alive; expected an owner");
 }
 
 void io_error() {
@@ -401,5 +413,6 @@ int main() {
   arena_error();
   plan_error();
   moe_input();
+  exchange_error();
   io_error();
 }

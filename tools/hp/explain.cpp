@@ -133,8 +133,8 @@ both_sides read_sides(const request& given) {
   s.target.mesh = read_mesh(given.to_mesh.empty() ? "--mesh" : "--to-mesh", or_else(given.to_mesh, given.mesh));
   s.source.shape = read_shape("--shape", given.shape);
   s.target.shape = read_shape(given.to_shape.empty() ? "--shape" : "--to-shape", or_else(given.to_shape, given.shape));
-  s.source.layout = read_map("--from", given.from, s.source.mesh, s.source.shape);
-  s.target.layout = read_map("--to", given.to, s.target.mesh, s.target.shape);
+  s.source.layout = hp::interop::read_layout("--from", given.from, s.source.mesh, s.source.shape);
+  s.target.layout = hp::interop::read_layout("--to", given.to, s.target.mesh, s.target.shape);
   read_partial("--partial", given.partial, s.source.mesh, s.source.layout);
   read_partial("--to-partial", given.to_partial, s.target.mesh, s.target.layout);
   if (!given.ranks.empty()) s.source.listed = read_ranks("--ranks", given.ranks, s.source.mesh);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <hyperparallel/interop/written_layout.hpp>
 #include <hyperparallel/io/hardware_file.hpp>
 #include <hyperparallel/redistribution/choose_move.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
@@ -20,35 +21,10 @@ namespace explain_arguments {
 
 namespace hp = hyperparallel;
 
-/// On one line: control characters as '?'.
-inline std::string one_line(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return text;
-}
-
-struct bad_argument : std::invalid_argument {
-  bad_argument(const std::string& argument, const std::string& value, const std::string& trouble)
-      : std::invalid_argument(argument + " '" + shortened(value) + "': " + trouble) {}
-
-  static std::string shortened(const std::string& text) {
-    return text.size() <= 80 ? text : text.substr(0, 77) + "...";
-  }
-};
-
-/// `text` at every `mark` that is not inside round brackets. Unbalanced brackets stay in the last part.
-inline std::vector<std::string> parts_of(std::string_view text, char mark) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == mark && depth == 0)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
+using bad_argument = hp::interop::text_error;
+using hp::interop::axis_names;
+using hp::interop::one_line;
+using hp::interop::parts_of;
 
 /// A whole number of decimal digits, or false.
 template <class Integer>
@@ -63,12 +39,6 @@ inline bool is_name(std::string_view text) {
   for (const char c : text)
     if (!(c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) return false;
   return true;
-}
-
-inline std::string axis_names(const hp::mesh_value& m) {
-  std::string out;
-  for (int a = 0; a < m.shape.axis_count; ++a) out += (a > 0 ? ", " : "") + std::string(m.label[a].text);
-  return out;
 }
 
 /// "x=2,y=4"
@@ -129,41 +99,6 @@ inline hp::data_type read_type(const std::string& argument, const std::string& t
     known += (t > 0 ? ", " : "") + std::string(name);
   }
   throw bad_argument(argument, text, "no such element type; known: " + known);
-}
-
-/// "None,(y,x)": an entry for each dim of `s`, "()" for none of a scalar. A leading ~ lets a dim be padded.
-inline hp::layout_value read_map(const std::string& argument, const std::string& text, const hp::mesh_value& m,
-                                 const hp::shape& s) {
-  std::vector<std::string> entries;
-  if (text != "()") entries = parts_of(text, ',');
-  const std::string wanted =
-      "; expected an entry for each dim as in x,None or None,(y,x), each None, an axis, or several in brackets";
-  for (std::string& entry : entries) {
-    const std::size_t open = entry.rfind("~", 0) == 0 ? 1 : 0;
-    if (entry.size() > open + 1 && entry[open] == '(' && entry.back() == ')')
-      entry = entry.substr(0, open) + entry.substr(open + 1, entry.size() - open - 2);
-    if (entry.empty() || entry.find_first_of("()") != std::string::npos)
-      throw bad_argument(argument, text, "'" + entry + "' is no entry of a map" + wanted);
-    for (const std::string& name : parts_of(std::string_view(entry).substr(open), ','))
-      if (name != "None" && hp::axis_index(m, name.c_str()) < 0)
-        throw bad_argument(argument, text,
-                           "'" + name + "' is no axis of the mesh; expected None or an axis: " + axis_names(m));
-  }
-  if (static_cast<int>(entries.size()) != s.rank)
-    throw bad_argument(argument, text,
-                       std::to_string(entries.size()) + (entries.size() == 1 ? " entry" : " entries") +
-                           " for the shape " + hp::to_text(s) + "; expected one for each dim");
-  std::vector<const char*> pointers;
-  for (const std::string& entry : entries) pointers.push_back(entry.c_str());
-  const hp::layout_result r = hp::layout_from_map(m, pointers.data(), s.rank);
-  if (r.status.code != hp::layout_code::ok)
-    throw bad_argument(argument, text, fmt::format("{}; expected each axis at one place", hp::named(r.status, m)));
-  const hp::layout_status fits = hp::check_shape(r.layout, s);
-  if (fits.code == hp::layout_code::extent_is_not_divisible_by_its_shards)
-    throw bad_argument(argument, text,
-                       fmt::format("{}; expected a multiple of {}, or ~ before the entry to pad the dim",
-                                   hp::named(fits, m), fits.shards));
-  return r.layout;
 }
 
 /// Each text is "x:sum" or several of them, joined by commas; what they name becomes partial in `l`.
