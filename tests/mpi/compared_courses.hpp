@@ -66,6 +66,7 @@ struct compared {
   std::int64_t budget = 0;
   hp::interconnect topology = hp::without_links;
   int times = 1;  ///< trained over processes, each time from the first values on
+  std::vector<std::string> tiles{};
 };
 
 template <class T>
@@ -75,6 +76,7 @@ hp::model_run_options options_for(const compared<T>& c, int threads = 1) {
   options.program.execution.threads = threads;
   options.program.lookahead = c.lookahead;
   options.program.topology = c.topology;
+  options.program.tiles = c.tiles;
   if (c.budget == 0) return options;
   options.program.budget = {.bytes = c.budget, .tiers = {{hp::unlimited_bandwidth, 0}}};
   options.program.budget.planning.effort = 200'000;

@@ -75,6 +75,29 @@ TEST(mpi_program_bits, are_those_of_threads_where_layers_follow_each_other) {
   expect_same<float>(eight_ranks(), {{"hsdp3", &g, 2}, {"summa", &g, 2}, {"ep-tp", &g, 2}});
 }
 
+/// Tiles are messages of their own: fewer bytes each, as many together.
+TEST(mpi_program_bits, are_those_of_threads_where_steps_are_tiled) {
+  const hp::graph g = training::small_step(1, 2, hp::f64);
+  std::vector<compared<double>> some;
+  for (const char* const name : {"ep", "ep-tp", "zero3", "tp-sp"}) {
+    some.push_back({.strategy = name, .model = &g, .steps = 2});
+    some.push_back({.strategy = name, .model = &g, .steps = 2, .tiles = {"*"}});
+  }
+  expect_same(eight_ranks(), some);
+  for (const char* const name : {"ep", "zero3"}) {
+    const compared<double> whole{.strategy = name, .model = &g, .steps = 2};
+    const compared<double> tiled{.strategy = name, .model = &g, .steps = 2, .tiles = {"*"}};
+    const auto course_of = [&](const compared<double>& c) {
+      threaded_run<double> run(g, hp::strategy_called(name, 8).strategy, options_for(c));
+      return train<double>(run, g, 2);
+    };
+    const course<double> one = course_of(whole), other = course_of(tiled);
+    EXPECT_EQ(one.loss, other.loss);
+    EXPECT_TRUE(one.values == other.values);
+    EXPECT_EQ(one.received, other.received);
+  }
+}
+
 /// By levels of nodes of two and four ranks, and on a full mesh of four by two.
 TEST(mpi_program_bits, are_those_of_threads_where_links_choose_the_moves) {
   const hp::graph g = training::small_step(1, 2);

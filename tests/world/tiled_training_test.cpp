@@ -9,11 +9,11 @@
 
 #include <models/trained_models.hpp>
 #include <support/error_of.hpp>
+#include <support/tries.hpp>
 #include <world/delayed_kernels.hpp>
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -85,9 +85,55 @@ int hold_all_strategies(const hp::graph& g, int ranks, const char* pattern, std:
 
 TEST(TiledTraining, HasTheBitsOfTrainingWithout) {
   const hp::graph g = moe(hp::f64);
-  for (const char* const pattern : {"*.experts.*", "*"})
-    for (const int ranks : {2, 4, 8})
-      std::printf("%s %d: %d\n", pattern, ranks, hold_all_strategies<double>(g, ranks, pattern, {1, 2}));
+  EXPECT_EQ(hold_all_strategies<double>(g, 2, "*.experts.*", {1, 2}), 12);
+  EXPECT_EQ(hold_all_strategies<double>(g, 4, "*.experts.*", {1, 2}), 14);
+  EXPECT_EQ(hold_all_strategies<double>(g, 2, "*", {1, 2}), 18);
+  EXPECT_EQ(hold_all_strategies<double>(g, 4, "*", {1, 2}), 21);
+  EXPECT_EQ(hold_all_strategies<double>(g, 8, "*", {2}), 18);
+}
+
+// Sums of floats of 16 bits are rounded once a call, so a tile is as many calls as it has intervals, not fewer sums.
+TEST(TiledTraining, HasTheBitsInOtherTypesAndOfMicroBatches) {
+  EXPECT_GE(hold_all_strategies<float>(moe(hp::f32), 4, "*", {2}), 20);
+  EXPECT_GE(hold_all_strategies<float>(moe(hp::data_type::bf16), 4, "*", {2}), 20);
+  EXPECT_GE(hold_all_strategies<double>(moe(hp::f64, 3), 4, "*", {2}), 20);
+}
+
+// Kernels that are late at random, on more threads than cores: a thousand runs with --exhaustive.
+TEST(TiledTraining, IsTheSameHoweverLateItsTasksAre) {
+  const hp::graph g = moe(hp::f32);
+  int runs = 0;
+  for (const char* const name : {"ep", "ep-tp", "zero3", "tp-sp"}) {
+    const hp::strategy_value s = hp::strategy_called(name, 4).strategy;
+    const std::vector<float> plain = trained<float>(g, s, {});
+    hp::program_options options;
+    options.tiles = {"*"};
+    options.kernels = &delayed::late_kernel_of;
+    for (int k = 0; k < tested::tries(6, 250); ++k, ++runs) {
+      options.execution.threads = 1 + k % 5;
+      options.vector_queue = k % 2 == 1;
+      ASSERT_EQ(trained<float>(g, s, options), plain) << name << ", run " << k;
+    }
+  }
+  EXPECT_GE(runs, 24);
+}
+
+TEST(TiledTraining, SaysWhatItCannotTile) {
+  const hp::graph g = moe(hp::f64);
+  const auto error = [&](const char* name, int ranks, const char* pattern, const hp::memory_budget& budget = {}) {
+    hp::program_options options;
+    options.tiles = {"*.experts.*", pattern};
+    options.budget = budget;
+    return tested::error_of(
+        [&] { hp::model_run<double> run(g, hp::strategy_called(name, ranks).strategy, {.program = options}); });
+  };
+  EXPECT_EQ(error("ep", 2, "*.expert.*"), "tiles: \"*.expert.*\" names no operator of the model");
+  EXPECT_EQ(error("dp", 2, "*.experts.down"),
+            "tiles: what \"*.experts.*\" names is beside no move whose tiles it can follow under strategy dp");
+  hp::model_run<double> whole(g, hp::strategy_called("ep", 2).strategy);
+  EXPECT_EQ(error("ep", 2, "*.experts.down",
+                  {.bytes = whole.world().planned_bytes() * 19 / 20, .tiers = {{hp::unlimited_bandwidth, 0}}}),
+            "tiles: a program within a memory budget is not tiled");
 }
 
 }  // namespace
