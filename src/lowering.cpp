@@ -45,8 +45,8 @@ run_times simulate_in_library(const lowered_program& l, const lowered_run& r, co
                               extent_t synchronisation) {
   return simulate_here(l, r, d, synchronisation);
 }
-priced_step price_of_compute_in_library(const device_value& d, const sharded_program& p, int c) {
-  return price_of_compute_here(d, p, c);
+priced_step price_of_compute_in_library(const device_value& d, const sharded_program& p, int c, const step_tile& tile) {
+  return price_of_compute_here(d, p, c, tile);
 }
 planned_offload plan_offload_in_library(const offload_program& p, const offload_options& options) {
   return plan_offload_here(p, options);

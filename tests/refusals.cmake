@@ -144,6 +144,11 @@ if(TARGET train_text)
   hyperparallel_add_late_refusal(train_text budget_of_stages /dev/null 1
                                  "budget of 1024 bytes: the budget is too small on part 0, at least " --stages 2
                                  --hbm-budget 1K)
+  hyperparallel_add_refusal(train_text tiles_of_nothing 1 "tiles: \"*.expert.*\" names no operator of the model"
+                            --tiles *.expert.*)
+  hyperparallel_add_refusal(train_text tiles_beside_no_move 1 "names is beside no move whose tiles it can follow under strategy dp"
+                            --tiles *.experts.down --strategy dp)
+  hyperparallel_add_refusal(train_text most_tiles_of_nothing 2 "--most-tiles requires --tiles" --most-tiles 4)
   hyperparallel_add_number_refusals(train_text "whole number from" --degrees --ranks --steps --seed --threads --batch --seq
                                     --layers --hidden --validation-bytes --save-every --stages --chunks --micro-batches)
   hyperparallel_add_number_refusals(train_text "number from" --rate --tier-bandwidth --at-most)
@@ -175,6 +180,12 @@ if(TARGET train_text)
     set_tests_properties(example.train_text.${strategy} PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
                          "within the tolerance 1e-09")
   endforeach()
+  # So is training in tiles.
+  add_test(NAME example.train_text.tiles
+           COMMAND train_text "${PROJECT_SOURCE_DIR}/LICENSE" --validation-bytes 512 --hidden 16 --layers 2 --seq 8 --batch 8
+                   --steps 2 --strategy ep-tp --ranks 4 --tiles *.experts.* --f64 --compare)
+  set_tests_properties(example.train_text.tiles PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
+                       "within the tolerance 1e-09")
   hyperparallel_add_refusal(train_text missing_checkpoint 1 "cannot read 'missing.safetensors'"
                             --resume missing.safetensors)
   hyperparallel_add_refusal(train_text damaged_checkpoint 1 "cannot read 'empty.txt'" --resume empty.txt)

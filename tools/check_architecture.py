@@ -138,6 +138,7 @@ WITHOUT_HEADER = {
     "offload/host_swap_test.cpp": "holds the laws of a baseline that hp tables prints",
     "step/supernode_figures_test.cpp": "holds relations of the figures of supernodes that hp tables prints",
     "layers/all_layers_test.cpp": "holds what every layer of the front header has in common",
+    "step/tiled_step_test.cpp": "holds steps with the option tiled against steps without",
     "world/tiled_training_test.cpp": "holds whole steps in tiles against steps without",
     "mpi/run_checkpoints_test.cpp": "holds checkpoint/run_checkpoints.hpp over processes against threads",
     "mpi/padded_shards_test.cpp": "holds ZeRO over numbers that divide nothing against threads, over processes",

@@ -364,6 +364,14 @@ void program_error() {
   small.program.budget = {.bytes = 256, .step_duration = {1000}};
   assert(text_of<hp::program_error>([&] { hp::model_run<float> within(product, strategy, small); }) ==
          "durations of 1 steps, the program has 6");
+
+  hp::model_run_options in_tiles;
+  in_tiles.program.tiles = {"experts.*"};
+  assert(text_of<hp::program_error>([&] { hp::model_run<float> run(product, strategy, in_tiles); }) ==
+         "tiles: \"experts.*\" names no operator of the model");
+  in_tiles.program.tiles = {"up"};
+  assert(text_of<hp::program_error>([&] { hp::model_run<float> run(product, strategy, in_tiles); }) ==
+         "tiles: what \"up\" names is beside no move whose tiles it can follow under strategy dp");
 }
 
 // Memory tiers by hand: 2 KiB to work in, 4 KiB behind them.

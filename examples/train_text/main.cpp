@@ -64,6 +64,11 @@ int main(int argc, char** argv) {
   app.add_option("--checkpoint", o.checkpoint, "a folder to keep sets of parameters and states in, the last three");
   app.add_option("--save-every", o.save_every, "steps (default: 50)")->check(whole(0, 1'000'000));
   app.add_option("--resume", o.resume, "a folder of sets, a set or a file to go on from, also under another strategy");
+  CLI::Option* const tiles =
+      app.add_option("--tiles", o.tiles,
+                     "names of operators that are computed in tiles, as '*.experts.*', so that moves hide behind them")
+          ->delimiter(',');
+  app.add_option("--most-tiles", o.most_tiles, "of an operator (default: 8)")->check(whole(2, 1024))->needs(tiles);
   app.add_option("--hbm-budget", o.hbm_budget,
                  "memory of a rank: 50% of what it would be, 48M, or auto; the rest leaves for a slower tier")
       ->check([](const std::string& text) { return text == "auto" ? "" : budget_trouble(text); });

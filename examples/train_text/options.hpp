@@ -30,6 +30,8 @@ struct train_options {
   std::string checkpoint{};
   int save_every = 50;
   std::string resume{};
+  std::vector<std::string> tiles{};  ///< patterns of names of operators
+  int most_tiles = 8;
   std::string hbm_budget{};
   double tier_bandwidth = 4;
   double most_ratio = 0;  ///< of validation loss to bigram entropy; 0: any

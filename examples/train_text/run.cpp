@@ -86,6 +86,7 @@ int train_and_tell(const train_options& o) {
   train_options alone = o;
   alone.checkpoint.clear();
   alone.hbm_budget.clear();
+  alone.tiles.clear();
   alone.micro_batches = micro_batches_of(o, strategy);
   trainer<T> one(alone, text, {strategy_of("single", 1, {})});
   if (!o.resume.empty()) one.load(o.resume);

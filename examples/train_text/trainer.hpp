@@ -123,6 +123,8 @@ class trainer {
   }
   static hp::model_run_options budgeted(const train_options& o, const chosen_strategy& s) {
     hp::model_run_options r = run_options(o);
+    r.program.tiles = o.tiles;
+    r.program.most_tiles = o.most_tiles;
     if (!o.hbm_budget.empty())
       r.program.budget = budget_of<T>(o, program_of(training_graph(o, micro_batches_of(o, s)), s), r);
     return r;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/price/clock.hpp>
 
+#include <hyperparallel/hardware/ascend_presets.hpp>
 #include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/price/step_account.hpp>
 
@@ -133,6 +134,53 @@ TEST(PlanClock, RowsOfAMoveTakeWhatTheAccountSaysOfIt) {
   });
   EXPECT_GE(linked, 80);
   EXPECT_GE(moves, 1000);
+}
+
+/// Of tiled steps: operations add up to those of the whole and bytes to at least as many, messages carry all bytes; each plan
+/// keeps its bounds, and ranks of a class run alike.
+TEST(PlanClock, TilesTakeTheirShares) {
+  int tiled = 0;
+  for (int i = 0; i < hp::named_strategy_count; ++i) {
+    const char* const name = hp::named_strategy_at(i).name;
+    const hp::graph g = programs::moe_graph({.unrolled = true});
+    const hp::sharded_program p = hp::partition(g, hp::strategy_called(name, 4).strategy);
+    if (p.status.code != hp::strategy_code::ok) continue;
+    hp::lowering_options how{.topology = hp::on_topology(hp::ascend_910b::topology)};
+    const hp::lowered_program whole = hp::lower_training(p, how);
+    how.tiles.push("*.experts.*");
+    const hp::lowered_program parts = hp::lower_training(p, how);
+    if (!parts.status.ok()) continue;
+    ++tiled;
+    SCOPED_TRACE(name);
+    hp::operator_work of_whole{}, of_parts{};
+    const auto add = [](hp::operator_work& sum, const hp::sharded_program& of) {
+      for (const hp::program_step& s : of.step) {
+        if (s.is_move) continue;
+        const hp::operator_work w = hp::work_of(of, of.compute[s.index], s.tile);
+        sum.flops += w.flops;
+        sum.bytes_read += w.bytes_read;
+        sum.bytes_written += w.bytes_written;
+      }
+    };
+    add(of_whole, whole.program);
+    add(of_parts, parts.program);
+    EXPECT_EQ(of_parts.flops, of_whole.flops);
+    EXPECT_EQ(of_parts.bytes_written, of_whole.bytes_written);
+    EXPECT_GE(of_parts.bytes_read, of_whole.bytes_read);
+    const hp::run_times one = hp::simulate(whole, hp::ascend_910b::device),
+                        other = hp::simulate(parts, hp::ascend_910b::device);
+    ASSERT_TRUE(one.ok() && other.ok());
+    for (const hp::resource kind : {hp::resource::aic, hp::resource::link})
+      EXPECT_GE(other.busy[static_cast<int>(kind)], one.busy[static_cast<int>(kind)]);
+    EXPECT_GE(other.makespan, std::max({other.bound.work, other.bound.links, other.bound.path}));
+    const hp::lowered_run& r = parts.run[0];
+    const hp::row_prices rows = hp::prices_of_rows(parts, r, hp::ascend_910b::device);
+    const hp::plan_timeline every = hp::play(hp::plan_of_all_ranks(r.plan, parts.program), rows.duration),
+                            first = hp::play(r.plan, rows.duration);
+    for (int row = 0; row < r.plan.row.size; ++row)
+      for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(every.end[4 * row + rank], first.end[row]);
+  }
+  EXPECT_GE(tiled, 12);
 }
 
 /// On presets, where the estimate of the account stands beside the clock.

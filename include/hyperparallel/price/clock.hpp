@@ -4,7 +4,7 @@
 //
 // A task starts when the task before it in its queue has ended and every task that it waits for has, `synchronisation`
 // later. Steps take what program_prices.hpp says, as in the account; the rows of a move take the steps of the move, two
-// parts of one step together; a copy between memory tiers takes what the link between them takes (offload_link.hpp), as for
+// parts of one step together; a tile of a step what its operations, bytes and messages take by themselves; a copy between memory tiers takes what the link between them takes (offload_link.hpp), as for
 // the planner of memory tiers. In the plan of the class all ranks run alike, so a wait for another
 // rank's task is over when the rank's own task in that place is: one rank is played, whatever their number.
 // Laws: the class gives every rank the times that the plan of all ranks gives it. The makespan is at least each of the
@@ -40,11 +40,11 @@ constexpr bool row_travels(const move_pulls& m, int row, int ranks) {
 }
 
 /// Prices the rows of one move: step k of it goes to the first row of step k that travels, what is left to the last.
-constexpr void price_move(bucket_prices<program_prices>& prices, const move_pulls& m, int move, int ranks,
+constexpr void price_move(bucket_prices<program_prices>& prices, const move_pulls& m, const program_step& s, int ranks,
                           row_prices& out) {
   const int first = out.duration.size;
   for (int i = 0; i < m.row.size; ++i) out.duration.push(0);
-  const time_cost whole = prices.of_next(move);
+  const time_cost whole = s.tile.dim < 0 ? prices.of_next(s.index) : prices.of_next_tile(s.index, s.tile.count);
   out.code = whole.code;
   if (!whole.ok() || m.row.size == 0) return;
   extent_t left = whole.picoseconds;
@@ -141,12 +141,12 @@ constexpr row_prices prices_of_rows(const lowered_program& l, const lowered_run&
   for (int i = 0; i < r.plan.row.size && out.code == cost_code::ok;) {
     const program_step& s = l.program.step[r.plan.row[i].step];
     if (s.is_move && cache_operator_of(l.program, l.program.move[s.index]) == cache_operator::within_tier) {
-      detail::price_move(moves, l.pulls.of(s.index), s.index, ranks_of_part(l.program, r.plan.row[i].part), out);
+      detail::price_move(moves, l.pulls.of(s.index), s, ranks_of_part(l.program, r.plan.row[i].part), out);
       i = out.duration.size;
       continue;
     }
-    const time_cost time =
-        s.is_move ? detail::tier_copy_time(l.program, l.program.move[s.index], d) : prices.of_compute(s.index).time;
+    const time_cost time = s.is_move ? detail::tier_copy_time(l.program, l.program.move[s.index], d)
+                                     : prices.of_compute(s.index, s.tile).time;
     out.code = time.code;
     out.duration.push(time.picoseconds);
     ++i;

@@ -25,7 +25,9 @@ struct program_prices {
   const device_value& device;
   const interconnect& links;
 
-  constexpr priced_step of_compute(int c) const { return price_of_compute(device, p, c); }
+  constexpr priced_step of_compute(int c, const step_tile& tile = {}) const {
+    return price_of_compute(device, p, c, tile);
+  }
   constexpr bool travels(int m) const { return kind_of(moves, m).received > 0; }
   constexpr const move_load& load_of(int m) const { return load[moves.of[m]]; }
   constexpr time_cost of_move(int m) const {
@@ -44,6 +46,28 @@ class bucket_prices {
 
   constexpr bucket_prices(const sharded_program& program, const Prices& of_moves, const interconnect& net)
       : p(program), prices(of_moves), links(net) {}
+
+  /// Of a tile of a move: each of its messages has its latency, and its share of the bytes.
+  constexpr time_cost of_next_tile(int move, int tiles) {
+    step.clear();
+    if (!prices.travels(move)) {
+      time_cost share = prices.of_move(move);
+      share.picoseconds = ceil_divide(share.picoseconds, tiles);
+      return share;
+    }
+    const move_load& load = prices.load_of(move);
+    time_cost all{load.code, 0};
+    for (step_levels one : load.step) {
+      for (auto& level : one.level) {
+        level.elements = ceil_divide(level.elements, tiles);
+        level.sent = ceil_divide(level.sent, tiles);
+      }
+      const time_cost time = time_of(one, element_bytes_of(p, move), links);
+      step.push(time.picoseconds);
+      all = then(all, time);
+    }
+    return all;
+  }
 
   constexpr time_cost of_next(int move) {
     step.clear();

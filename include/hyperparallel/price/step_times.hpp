@@ -101,15 +101,16 @@ constexpr time_cost cast_time(const device_value& d, const sharded_program& p, c
   return vector_time(d, bytes / 16 * (8 + bits), 1);
 }
 
-priced_step price_of_compute_in_library(const device_value& d, const sharded_program& p, int c);
-constexpr priced_step price_of_compute_here(const device_value& d, const sharded_program& p, int c) {
+priced_step price_of_compute_in_library(const device_value& d, const sharded_program& p, int c, const step_tile& tile);
+constexpr priced_step price_of_compute_here(const device_value& d, const sharded_program& p, int c,
+                                            const step_tile& tile) {
   const program_compute& step = p.compute.item[c];
-  const operator_work w = work_of(p, step);
+  const operator_work w = work_of(p, step, tile);
   const graph_operator& o = p.graph.op.item[step.op];
   const data_type type = computed_type(p.graph, o);
   const number_format format = product_format(p.graph, o, type);
   if (w.unit != compute_unit::matrix) return {compute_time(d, w, type, format), w.unit};
-  const local_work shape = local_work_of(p.graph, o, step.placement, p.value.item[step.result[0]].layout.mesh);
+  const local_work shape = local_work_of(p.graph, o, step.placement, p.value.item[step.result[0]].layout.mesh, tile);
   time_cost time;
   if (const efficiency share = reached_share(d, p.graph, o, shape); share.parts_per_million > 0) {
     const time_cost flops = work_time(w.flops, 1, 1, matrix_peak(d, format), share);
@@ -120,17 +121,21 @@ constexpr priced_step price_of_compute_here(const device_value& d, const sharded
     const product_shape product = product_shape_of(shape);
     time = compute_time(d, w, type, format, &product);
   }
-  if (format == number_format::float8 || format == number_format::float4)
-    time = then(time, detail::cast_time(d, p, step, format == number_format::float8 ? 8 : 4));
+  if (format == number_format::float8 || format == number_format::float4) {
+    time_cost casts = detail::cast_time(d, p, step, format == number_format::float8 ? 8 : 4);
+    casts.picoseconds = ceil_divide(casts.picoseconds, tile.count);
+    time = then(time, casts);
+  }
   return {time, w.unit};
 }
 
 }  // namespace detail
 
-/// Of compute step `c`.
-constexpr priced_step price_of_compute(const device_value& d, const sharded_program& p, int c) {
-  HYPERPARALLEL_TWIN(detail::price_of_compute_in_library(d, p, c));
-  return detail::price_of_compute_here(d, p, c);
+/// Of compute step `c`, or of a tile of it.
+constexpr priced_step price_of_compute(const device_value& d, const sharded_program& p, int c,
+                                       const step_tile& tile = {}) {
+  HYPERPARALLEL_TWIN(detail::price_of_compute_in_library(d, p, c, tile));
+  return detail::price_of_compute_here(d, p, c, tile);
 }
 
 /// The first of the program's compute steps whose work has no rate. O(compute steps).

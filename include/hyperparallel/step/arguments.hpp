@@ -17,11 +17,13 @@
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/proof.hpp>
 #include <hyperparallel/support/withheld.hpp>
+#include <hyperparallel/tiles/tile_program.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_recomputed_patterns = 8;
 inline constexpr int max_kept_values = 8;
+inline constexpr int max_tiled_patterns = 8;
 
 enum class pipeline_code : unsigned char;
 enum class stage_cut_code : unsigned char;
@@ -63,9 +65,11 @@ struct step_settings {
   build_options_in<data_type::bf16> build{};
   int micro_batches = 1;
   static_vector<short_text, max_recomputed_patterns> recomputed{};
-  spared_patterns spared{};                            ///< of what is recomputed, operators whose results are kept
-  static_vector<const char*, max_kept_values> kept{};  ///< tensors that a world can read after a step
-  int lookahead = 0;                                   ///< steps by which moves may run ahead
+  spared_patterns spared{};                                ///< of what is recomputed, operators whose results are kept
+  static_vector<const char*, max_kept_values> kept{};      ///< tensors that a world can read after a step
+  static_vector<const char*, max_tiled_patterns> tiles{};  ///< patterns of operators that are computed in tiles
+  int most_tiles = tile_options{}.most;                    ///< of one of them
+  int lookahead = 0;                                       ///< steps by which moves may run ahead
   extent_t lookahead_memory = 0;  ///< bytes within which the fastest lookahead is chosen; 0: none is
   bool vector_queue = false;      ///< vector operators on a queue of their own
   step_offload_settings offload{};

@@ -58,6 +58,21 @@ template <fixed_string Name>
 struct keeping_value {
   static constexpr void apply(step_settings& s) { s.kept.push(Name.text); }
 };
+/// Operators whose names the pattern describes are computed tile by tile, and their gradients, so that the moves beside them
+/// hide behind them (tiles/tile_program.hpp). `lowered` says where a pattern names none, or stands beside no move.
+template <fixed_string Pattern>
+struct tiled {
+  static constexpr void apply(step_settings& s) { s.tiles.push(Pattern.text); }
+};
+/// In at most so many tiles.
+template <int Tiles>
+struct with_most_tiles {
+  using sets = setting<"tiles">;
+  static constexpr void apply(step_settings& s) {
+    static_assert(Tiles >= 2, "a step in tiles has two at least");
+    if (Tiles >= 2) s.most_tiles = Tiles;
+  }
+};
 /// Moves may run so many steps ahead of where they are needed; takes memory beyond the least.
 template <int Steps>
 struct looking_ahead {

@@ -127,6 +127,8 @@ struct evaluated_step {
                          .vector_queue = settings.vector_queue,
                          .lookahead = settings.lookahead};
     for (const char* name : settings.kept) how.keep.push(name);
+    for (const char* pattern : settings.tiles) how.tiles.push(pattern);
+    how.most_tiles = settings.most_tiles;
     if (settings.lookahead_memory > 0)
       return lower_fastest(unrolled(), how, Hardware::device, settings.lookahead_memory).lowered;
     return lower_training(unrolled(), how);

@@ -24,9 +24,10 @@ struct operator_work {
   friend constexpr bool operator==(const operator_work&, const operator_work&) = default;
 };
 
-/// What an operator's own cost is reckoned from: its loops on one device under a placement. O(loops · axes).
+/// What an operator's own cost is reckoned from: its loops on one device under a placement, or in a tile of these.
+/// O(loops · axes).
 constexpr local_work local_work_of(const graph& g, const graph_operator& o, const operator_placement& p,
-                                   const mesh_shape& m) {
+                                   const mesh_shape& m, const step_tile& tile = {}) {
   local_work w;
   w.rule = &g.rule_of(o);
   w.attribute = o.integer;
@@ -34,6 +35,7 @@ constexpr local_work local_work_of(const graph& g, const graph_operator& o, cons
   for (int l = 0; l < o.loop_count; ++l) {
     w.whole[l] = o.loop[l].extent;
     w.extent[l] = ceil_divide(w.whole[l], pieces_of_loop(p, m, l));
+    if (tile.dim >= 0 && o.loop[l].dim == tile.dim) w.extent[l] /= tile.count;
     w.points *= w.extent[l];
   }
   w.turns = o.rotation;
@@ -42,30 +44,36 @@ constexpr local_work local_work_of(const graph& g, const graph_operator& o, cons
   return w;
 }
 
-/// Operations of one operator on one device under a placement. O(loops · axes).
-constexpr extent_t flops_of(const graph& g, const graph_operator& o, const operator_placement& p, const mesh_shape& m) {
+/// Operations of one operator on one device under a placement, or in a tile of that. O(loops · axes).
+constexpr extent_t flops_of(const graph& g, const graph_operator& o, const operator_placement& p, const mesh_shape& m,
+                            const step_tile& tile = {}) {
   const operator_value& value = g.value_of(o);
-  if (value.has_flops) return value.flops(local_work_of(g, o, p, m));
+  if (value.has_flops) return value.flops(local_work_of(g, o, p, m, tile));
   extent_t points = value.flops_per_point;
   for (int l = 0; l < o.loop_count; ++l) points *= ceil_divide(o.loop[l].extent, pieces_of_loop(p, m, l));
-  return points;
+  return points / tile.count;
 }
 
-/// What a compute step does on one device, once.
-constexpr operator_work work_of(const sharded_program& p, const program_compute& c) {
+/// What a compute step does on one device, once; of a tile what that does, which reads again what has not its dim.
+constexpr operator_work work_of(const sharded_program& p, const program_compute& c, const step_tile& tile = {}) {
   const graph_operator& o = p.graph.op.item[c.op];
   const operator_value& value = p.graph.value_of(o);
+  const mesh_shape& m = p.value.item[c.result[0]].layout.mesh;
+  const factor_rule& rule = p.graph.rule_of(o);
+  const int loop = tile.dim < 0 ? -1 : loop_of_tile(o, tile);
+  const auto bytes_in_tile = [&](const tensor_factors& t, int v) {
+    return local_bytes(p, v) / (loop >= 0 && has_factor(t, loop) ? tile.count : 1);
+  };
   operator_work w;
   w.unit = value.unit;
-  w.flops = flops_of(p.graph, o, c.placement, p.value.item[c.result[0]].layout.mesh);
-  for (int r = 0; r < o.result_count; ++r) w.bytes_written += local_bytes(p, c.result[r]);
+  w.flops = flops_of(p.graph, o, c.placement, m, tile);
+  for (int r = 0; r < o.result_count; ++r) w.bytes_written += bytes_in_tile(rule.result[r], c.result[r]);
   for (int i = 0; i < o.operand_count; ++i) {
-    const extent_t all = local_bytes(p, c.operand[i]);
-    w.bytes_read += is_in(value.gathered, i) ? smaller(all, local_bytes(p, c.result[0])) : all;
+    const extent_t all = bytes_in_tile(rule.operand[i], c.operand[i]);
+    w.bytes_read += is_in(value.gathered, i) ? smaller(all, bytes_in_tile(rule.result[0], c.result[0])) : all;
   }
   if (value.has_scratch) {
-    const extent_t scratch =
-        value.scratch_bytes(local_work_of(p.graph, o, c.placement, p.value.item[c.result[0]].layout.mesh));
+    const extent_t scratch = value.scratch_bytes(local_work_of(p.graph, o, c.placement, m, tile));
     w.bytes_read += scratch;
     w.bytes_written += scratch;
   }
@@ -98,7 +106,7 @@ constexpr work_total total_work(const sharded_program& p) {
   work_total total;
   for (int i = 0; i < p.step.size; ++i)
     if (!p.step.item[i].is_move)
-      total.add(work_of(p, p.compute.item[p.step.item[i].index]), times_of(p, p.step.item[i]));
+      total.add(work_of(p, p.compute.item[p.step.item[i].index], p.step.item[i].tile), times_of(p, p.step.item[i]));
   return total;
 }
 

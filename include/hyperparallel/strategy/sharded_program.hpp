@@ -89,6 +89,17 @@ struct step_tile {
   friend constexpr bool operator==(const step_tile&, const step_tile&) = default;
 };
 
+/// The one loop over the tile's dim, or -1: none or several.
+constexpr int loop_of_tile(const graph_operator& o, const step_tile& t) {
+  int found = -1;
+  for (int l = 0; l < o.loop_count; ++l) {
+    if (o.loop[l].dim != t.dim) continue;
+    if (found >= 0) return -1;
+    found = l;
+  }
+  return found;
+}
+
 struct program_step {
   bool is_move = false;
   int index = 0;  ///< into `compute` or `move`

@@ -19,17 +19,6 @@ constexpr interval part_of_shard(const step_tile& t) {
   return {t.index * part, (t.index + 1) * part};
 }
 
-/// The one loop over the tile's dim, or -1: none or several.
-constexpr int loop_of_tile(const graph_operator& o, const step_tile& t) {
-  int found = -1;
-  for (int l = 0; l < o.loop_count; ++l) {
-    if (o.loop[l].dim != t.dim) continue;
-    if (found >= 0) return -1;
-    found = l;
-  }
-  return found;
-}
-
 /// The place of a named dim among those of a tensor, or -1.
 constexpr int place_of_dim(const graph_tensor& t, int dim) {
   for (int d = 0; d < t.shape.rank; ++d)
