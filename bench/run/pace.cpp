@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run on threads at the pace of simulated hardware against the clock of its plan.
 //
-//   bench_pace [rounds] [seconds of a step] [--pipelines]      default: 5 1
+//   bench_pace [rounds] [seconds of a step] [--pipelines | --tiles]      default: 5 1
 //
-// Six programs of one model on 4 ranks: strategies, or schedules of a pipeline of 4 groups of one rank and 8 micro-batches. Every task lasts its price on an H100, stretched so that the fastest step lasts the
+// Six programs of one model on 4 ranks: strategies, or schedules of a pipeline of 4 groups of one rank and 8 micro-batches; or
+// three strategies of a model whose moves take half as long as its operators, without tiles and in tiles. Every task lasts its price on an H100, stretched so that the fastest step lasts the
 // seconds given, and occupies no core meanwhile; its work is done, too. In each round all programs run a step, one after the
 // other. Ratios are the median of measured over clock; the bar is 10 %, and that the order of the programs is that of their clocks.
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include <hyperparallel/world/model_run.hpp>
 
 #include "../../examples/command_line.hpp"
+#include "../../tests/models/trained_models.hpp"
 #include "../../tests/world/training_models.hpp"
 
 namespace {
@@ -31,8 +33,9 @@ namespace hp = hyperparallel;
 constexpr int ranks = 4;
 
 struct paced_program {
-  const char* name;
+  std::string name;
   hp::sharded_program program{};
+  std::vector<std::string> tiles{};
   hp::run_times clock{};
   std::unique_ptr<hp::model_run<float>> run{};
   std::vector<double> seconds{};
@@ -69,19 +72,57 @@ std::vector<paced_program> pipelines() {
   return all;
 }
 
-int measure(int rounds, double seconds, bool of_pipelines) {
-  const hp::interconnect links = hp::on_topology(hp::h100::topology);
-  std::vector<paced_program> programs = of_pipelines ? pipelines() : strategies();
+/// Experts over links of 8 GB/s a device.
+std::vector<paced_program> tiles() {
+  const hp::graph g = programs::moe_graph({.unrolled = true}, {.batch = 8,
+                                                               .sequence = 64,
+                                                               .vocabulary = 64,
+                                                               .layers = 2,
+                                                               .hidden = 128,
+                                                               .query_heads = 4,
+                                                               .key_heads = 4,
+                                                               .head_dim = 32,
+                                                               .experts = 16,
+                                                               .top_k = 2,
+                                                               .expert_width = 256});
+  std::vector<paced_program> all;
+  for (const char* const name : {"ep", "ep-tp", "dp-ep"})
+    for (const bool tiled : {false, true}) {
+      all.push_back(
+          {name + std::string(tiled ? ", tiles" : ""), hp::partitioned(g, hp::strategy_called(name, ranks).strategy)});
+      if (tiled) all.back().tiles = {"*.experts.*"};
+    }
+  return all;
+}
+
+struct paced_hardware {
+  hp::device_value device = hp::h100::device;
+  hp::interconnect links = hp::on_topology(hp::h100::topology);
+};
+/// Operators take time by their operations and bytes alone, so that those of a small model are like those of a large one.
+paced_hardware slow_hardware() {
+  paced_hardware h;
+  h.device.task_overhead = 0;
+  h.device.tile = {};
+  h.links = hp::on_topology(hp::topology_of(hp::link_level{"links", ranks, 250 * hp::gigabyte, 0}));
+  return h;
+}
+
+int measure(int rounds, double seconds, std::vector<paced_program> programs, const paced_hardware& hardware) {
+  const hp::interconnect& links = hardware.links;
   hp::extent_t fastest = hp::longest_time;
   for (paced_program& one : programs) {
-    one.clock = hp::simulate(hp::lower_training(one.program, {.topology = links}), hp::h100::device);
+    hp::lowering_options how{.topology = links};
+    for (const std::string& pattern : one.tiles) how.tiles.push(pattern.c_str());
+    one.clock = hp::simulate(hp::lower_training(one.program, how), hardware.device);
     fastest = std::min(fastest, one.clock.makespan);
   }
   const auto slower = static_cast<std::int64_t>(seconds * 1e12 / static_cast<double>(fastest));
   for (paced_program& one : programs) {
     hp::model_run_options options;
     options.program.topology = links;
-    options.program.pace = {hp::h100::device, slower};
+    options.program.pace = {hardware.device, slower};
+    options.program.tiles = one.tiles;
     one.run = std::make_unique<hp::model_run<float>>(std::move(one.program), options);
   }
   for (int round = 0; round <= rounds; ++round)
@@ -96,7 +137,7 @@ int measure(int rounds, double seconds, bool of_pipelines) {
   for (const paced_program& one : programs) {
     const double clock = static_cast<double>(one.clock.makespan) * static_cast<double>(slower) * 1e-12;
     const double run = median(one.seconds);
-    std::printf("%-16s %10.4f %10.4f %8.3f\n", one.name, clock, run, run / clock);
+    std::printf("%-16s %10.4f %10.4f %8.3f\n", one.name.c_str(), clock, run, run / clock);
     close = close && run / clock > 0.9 && run / clock < 1.1;
   }
   std::sort(programs.begin(), programs.end(),
@@ -114,10 +155,15 @@ int measure(int rounds, double seconds, bool of_pipelines) {
 int main(int argc, char** argv) {
   int rounds = 5;
   double seconds = 1;
-  bool of_pipelines = false;
+  bool of_pipelines = false, of_tiles = false;
   CLI::App app("Runs at the pace of simulated hardware against the clock of their plans.", "bench_pace");
   app.add_option("rounds", rounds, "steps of each program")->check(command_line::whole(1, 1000));
   app.add_option("seconds", seconds, "of a step of the fastest program")->check(command_line::number(0.01, 1000));
-  app.add_flag("--pipelines", of_pipelines, "schedules of a pipeline instead of strategies");
-  return command_line::run(app, argc, argv, [&] { return measure(rounds, seconds, of_pipelines); });
+  CLI::Option* const pipelined =
+      app.add_flag("--pipelines", of_pipelines, "schedules of a pipeline instead of strategies");
+  app.add_flag("--tiles", of_tiles, "strategies without tiles and in tiles")->excludes(pipelined);
+  return command_line::run(app, argc, argv, [&] {
+    return of_tiles ? measure(rounds, seconds, tiles(), slow_hardware())
+                    : measure(rounds, seconds, of_pipelines ? pipelines() : strategies(), {});
+  });
 }

@@ -82,6 +82,7 @@ TEST(TileBox, BytesAreThoseOfItsElementsOnEveryDevice) {
         }
       });
       several += runs > 1;
+      EXPECT_EQ(runs, hp::runs_in(p, 0, t));
       for (int r = 0; r < hp::position_count(m); ++r) EXPECT_EQ(bytes, elements_of(p, r, t));
     }
     for (const int n : tiles) EXPECT_EQ(n, t.dim == 3 ? t.count : 1);

@@ -54,6 +54,15 @@ constexpr void visit_intervals(const step_tile& t, extent_t begin, extent_t end,
   }
 }
 
+/// How many runs of bytes the tile has in the value's block. Domain: it holds whole shards.
+constexpr extent_t runs_in(const sharded_program& p, int value, const step_tile& t) {
+  const int d = place_of_dim(p.graph.tensor.item[p.value.item[value].tensor], t.dim);
+  if (t.dim < 0 || d < 0) return 1;
+  extent_t runs = local_extent(p, value, d) / t.shard;
+  for (int k = 0; k < d; ++k) runs *= local_extent(p, value, k);
+  return runs;
+}
+
 /// Calls visit(first byte, byte behind) for each run of bytes that the tile has of the value's block: all of it where the
 /// value lacks the dim. The same on every device. Domain: it holds whole shards.
 template <class Visit>

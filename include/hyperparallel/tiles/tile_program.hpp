@@ -13,7 +13,7 @@
 //
 // Laws: each tile of a step stands there once, and the rest of the program as before but for that order; a step comes
 // after what it reads, and after readers of what it writes. A section without a move, or without a dim that every device
-// cuts alike, stays as it is; so do moves that reduce, rotate, stage or go between parts or tiers. Every built-in operator
+// cuts alike and into few runs of bytes, stays as it is; so do moves that reduce, rotate, stage or go between parts or tiers. Every built-in operator
 // computes tiles with the bits of the whole (`check_operator` asks it of any). What a tiled program is worth says the
 // proof of its plan (lowering/program_proof.hpp). O(steps · accesses + tiles).
 
@@ -243,7 +243,7 @@ class program_tiler {
       extent_t again = 0;  // bytes that each tile reads anew
       for (const int i : tile_)
         visit_values(p_, p_.step.item[i], [&](int v, bool) {
-          whole = whole && holds_whole_shards(p_, v, cut);
+          whole = whole && holds_whole_shards(p_, v, cut) && runs_in(p_, v, cut) * cut.count <= most_runs;
           if (place_of_dim(tensor_of(v), dim) < 0) again += local_bytes(p_, v) * (cut.count - 1);
         });
       if (!whole || (best.dim >= 0 && (again > least || (again == least && cut.count <= best.count)))) continue;
@@ -298,6 +298,8 @@ class program_tiler {
     });
     return met;
   }
+
+  static constexpr extent_t most_runs = 512;  // of bytes, in a block: each is proved by itself
 
   const sharded_program& p_;
   const program_moves& moves_;
