@@ -104,7 +104,8 @@ TEST(SplitTasks, UseTheAddressesOfTheirPlaces) {
       if (home[r] != one.process) continue;
       const auto want = [&](int place, bool writes) {
         const auto at = places.of_place(place);
-        if (at.begin < at.end) wanted.insert({r, at.begin, at.end, writes});
+        constexpr int words = hp::storage_alignment / programs::plan_with_accesses::word;
+        if (at.begin < at.end) wanted.insert({r, at.begin / words, (at.end + words - 1) / words, writes});
       };
       if (!s.is_move) {
         hp::visit_values(l.program, s, [&](int v, bool writes) { want(l.program.value[v].storage, writes); });

@@ -35,7 +35,7 @@ inline constexpr std::size_t most_groups = 4096, most_group_tables = 256;
 
 namespace detail {
 
-inline void refuse_unknown(const config_fields& f, const char* of) {
+inline void refuse_unknown_keys(const config_fields& f, const char* of) {
   const std::vector<std::string> left = f.left();
   if (!left.empty()) f.refuse(left[0].c_str(), std::string("no field of ") + of + " has that name");
 }
@@ -102,13 +102,13 @@ inline void read_own_form(config_fields& f, group_table& t) {
   for (config_fields& each : groups) {
     process_group g{read_name(each, "name").c_str(), {}};
     read_ranges(each, "ranks", 1, g.ranks);
-    refuse_unknown(each, "a group");
+    refuse_unknown_keys(each, "a group");
     t.group.push(g);
   }
   for (config_fields& each : modules) {
     placed_module m{read_name(each, "name").c_str(), read_name(each, "group").c_str(), {}};
     m.operators = read_names(each, "operators");
-    refuse_unknown(each, "a module");
+    refuse_unknown_keys(each, "a module");
     t.placed.push(m);
   }
 }
@@ -138,7 +138,7 @@ inline void read_node_form(config_fields& f, group_table& t) {
     const std::optional<std::string> one = each->optional_text("module", short_text::capacity);
     if (one && !modules.empty()) each->refuse("module", "modules stand beside it; expected one of both");
     if (one) modules.push(one->c_str());
-    refuse_unknown(*each, "a group");
+    refuse_unknown_keys(*each, "a group");
     for (const short_text& m : modules) t.placed.push({m, g.name, {}});
     if (t.placed.size > static_cast<int>(most_groups)) refuse_many(" modules");
     t.group.push(g);
@@ -159,7 +159,7 @@ inline group_table read_group_table(config_fields& f) {
     read_node_form(f, t);
   else
     f.missing("groups");
-  refuse_unknown(f, "a table");
+  refuse_unknown_keys(f, "a table");
   int last = 0;
   for (const process_group& g : t.group)
     for (const rank_range& r : g.ranks) last = r.last > last ? r.last : last;
@@ -205,7 +205,7 @@ inline group_tables parse_group_file(std::string_view text, const std::string& p
       if (each.value("name").is_null()) each.missing("name");
       all.table.push(detail::read_group_table(each));
     }
-    detail::refuse_unknown(f, "a file of tables");
+    detail::refuse_unknown_keys(f, "a file of tables");
   } else {
     all.table.push(detail::read_group_table(f));
   }

@@ -16,6 +16,7 @@
 #include <hyperparallel/lowering/program_slots.hpp>
 #include <hyperparallel/lowering/split_messages.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
+#include <hyperparallel/tiles/tile_box.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -52,6 +53,18 @@ class split_tasks {
     for (int t = 0; t < task.size; ++t)
       if (task[t].is_message()) (task[t].kind == split_kind::send ? send : receive)[task[t].message] = t;
     join_places();
+    for (const program_step& s : l.program.step) {
+      if (s.tile.dim < 0) continue;
+      const auto divide = [&](extent_t bytes) {
+        while (bytes % unit_ != 0) unit_ /= 2;
+      };
+      visit_values(l.program, s, [&](int v, bool) {
+        visit_bytes(l.program, v, s.tile, [&](extent_t first, extent_t last) {
+          divide(first);
+          divide(last);
+        });
+      });
+    }
   }
 
   int messages() const { return messages_; }
@@ -71,6 +84,8 @@ class split_tasks {
       if (task[t].is_message() && task[t].process == of.process) visit(t);
   }
 
+  /// Bytes of a unit of accesses.
+  extent_t unit() const { return unit_; }
   /// Adds the slots of all ranks to a taskflow that has none, and returns their number.
   template <class Flow>
   int add_memory(Flow& f) const {
@@ -78,29 +93,32 @@ class split_tasks {
       for (const range& one : range_) add_slot(f, process_of_[r], one.tier, one.begin, one.end - one.begin);
     return process_of_.size * range_.size;
   }
-  /// What a task that is no message uses of it.
+  /// What a task that is no message uses of it; of a tile its runs of bytes.
   template <class Flow>
   void add_uses(Flow& f, const split_task& of) const {
-    const auto use = [&](int place, bool writes) {
-      if (range_of_[place] < 0) return;
+    const sharded_program& p = lowered_.program;
+    const program_step& s = step_of(of.row);
+    const auto use_bytes = [&](int place, extent_t first, extent_t last, bool writes) {
       const program_place& one = slots_.place[place];
       const extent_t begin = one.offset - range_[range_of_[place]].begin;
       const rank_span ranks = plan_.ranks_of(one.part);
       for (int r = ranks.first; r < ranks.first + ranks.count; ++r)
         if (process_of_[r] == of.process)
-          add_access(f, r * range_.size + range_of_[place], static_cast<int>(begin / storage_alignment),
-                     static_cast<int>((begin + one.bytes) / storage_alignment),
-                     writes ? access_mode::write : access_mode::read);
+          add_access(f, r * range_.size + range_of_[place], static_cast<int>((begin + first) / unit_),
+                     static_cast<int>((begin + last) / unit_), writes ? access_mode::write : access_mode::read);
     };
-    const sharded_program& p = lowered_.program;
+    const auto use = [&](int place, int value, bool writes) {
+      if (range_of_[place] < 0) return;
+      if (s.tile.dim < 0) return use_bytes(place, 0, slots_.place[place].bytes, writes);
+      visit_bytes(p, value, s.tile, [&](extent_t first, extent_t last) { use_bytes(place, first, last, writes); });
+    };
     if (of.kind == split_kind::compute) {
-      visit_values(p, step_of(of.row), [&](int v, bool written) { use(p.value[v].storage, written); });
+      visit_values(p, s, [&](int v, bool written) { use(p.value[v].storage, v, written); });
       return;
     }
-    const int move = step_of(of.row).index;
-    const move_row& row = lowered_.pulls.of(move).row[part_of(of.row)];
-    use(place_read(p, lowered_.pulls.moves, move, row), false);
-    use(place_written(p, lowered_.pulls.moves, move, row), true);
+    const move_row& row = lowered_.pulls.of(s.index).row[part_of(of.row)];
+    use(place_read(p, lowered_.pulls.moves, s.index, row), p.move[s.index].source, false);
+    use(place_written(p, lowered_.pulls.moves, s.index, row), p.move[s.index].target, true);
   }
 
  private:
@@ -167,8 +185,9 @@ class split_tasks {
   process_pulls pulls_;
   growing_array<int> first_;  ///< task of each row
   int messages_ = 0;
-  growing_array<range> range_;   ///< by tier and beginning
-  growing_array<int> range_of_;  ///< of each place; -1 where it has no bytes
+  growing_array<range> range_;         ///< by tier and beginning
+  growing_array<int> range_of_;        ///< of each place; -1 where it has no bytes
+  extent_t unit_ = storage_alignment;  ///< of accesses: what divides all places and runs of tiles
 };
 
 }}  // namespace hyperparallel::v0_2

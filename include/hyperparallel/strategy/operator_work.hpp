@@ -59,18 +59,19 @@ constexpr operator_work work_of(const sharded_program& p, const program_compute&
   const graph_operator& o = p.graph.op.item[c.op];
   const operator_value& value = p.graph.value_of(o);
   const mesh_shape& m = p.value.item[c.result[0]].layout.mesh;
-  const factor_rule& rule = p.graph.rule_of(o);
-  const int loop = tile.dim < 0 ? -1 : loop_of_tile(o, tile);
-  const auto bytes_in_tile = [&](const tensor_factors& t, int v) {
-    return local_bytes(p, v) / (loop >= 0 && has_factor(t, loop) ? tile.count : 1);
+  const auto bytes_in_tile = [&](int v) {
+    bool cut = false;
+    const graph_tensor& t = p.graph.tensor.item[p.value.item[v].tensor];
+    for (int d = 0; d < t.shape.rank; ++d) cut = cut || (tile.dim >= 0 && t.dim[d] == tile.dim);
+    return local_bytes(p, v) / (cut ? tile.count : 1);
   };
   operator_work w;
   w.unit = value.unit;
   w.flops = flops_of(p.graph, o, c.placement, m, tile);
-  for (int r = 0; r < o.result_count; ++r) w.bytes_written += bytes_in_tile(rule.result[r], c.result[r]);
+  for (int r = 0; r < o.result_count; ++r) w.bytes_written += bytes_in_tile(c.result[r]);
   for (int i = 0; i < o.operand_count; ++i) {
-    const extent_t all = bytes_in_tile(rule.operand[i], c.operand[i]);
-    w.bytes_read += is_in(value.gathered, i) ? smaller(all, bytes_in_tile(rule.result[0], c.result[0])) : all;
+    const extent_t all = bytes_in_tile(c.operand[i]);
+    w.bytes_read += is_in(value.gathered, i) ? smaller(all, bytes_in_tile(c.result[0])) : all;
   }
   if (value.has_scratch) {
     const extent_t scratch = value.scratch_bytes(local_work_of(p.graph, o, c.placement, m, tile));
