@@ -157,6 +157,7 @@ WITHOUT_HEADER = {
     "lowering/offloaded_pipeline_test.cpp": "holds offloaded_program.hpp of several parts against its laws and proofs",
     "world/pipeline_parity_test.cpp": "holds every schedule against one device, over strategy/, lowering/ and world/",
     "mpi/pipeline_test.cpp": "holds pipelines over processes against threads",
+    "world/submodel_parity_test.cpp": "holds modules on groups of ranks against one device, over groups/, lowering/ and world/",
     "world/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and world/",
     **{f"world/world_strategies_{i}_test.cpp": "holds worlds of steps under named strategies against runs that plan at "
                                                "start; world_strategies.hpp says which" for i in range(1, 10)},

@@ -2,11 +2,13 @@
 // docs/reference/process-groups.md
 #undef NDEBUG
 #include <cassert>
+#include <cstdint>
 #include <string>
 
 #include <hyperparallel/io/group_file.hpp>
 #include <hyperparallel/model.hpp>
 #include <hyperparallel/mpmd.hpp>
+#include <hyperparallel/train.hpp>
 
 namespace hp = hyperparallel;
 
@@ -57,7 +59,32 @@ void splitting() {
   assert(hp::check_groups(hp::groups_of_split(s, names, 3)).ok());
 }
 
+// docs/reference/process-groups.md: sub-models
+void training() {
+  hp::group_table t;
+  t.world = 6;
+  hp::add_group(t, "tower", hp::rank_range{0, 1});
+  hp::add_group(t, "decoder", hp::rank_range{2, 5});
+  hp::add_module(t, "vision", "tower");
+  hp::add_module(t, "language", "decoder");
+  t.placed[0].frozen = true;
+
+  hp::graph g = model();
+  assert(hp::freeze_modules(g, t).ok());  // before gradients are made
+  g.micro_batches = 4;
+  hp::differentiate(g);
+  hp::append_optimizer(g, {});
+
+  hp::submodel_plan plan{t, {}};  // strategies of the groups, in their order
+  plan.strategy.push(hp::strategy_called("dp", 2).strategy);
+  plan.strategy.push(hp::strategy_called("zero1", 4).strategy);
+  hp::model_run<float> run(g, plan);
+  run.train_step([&](int micro) { run.set_random_inputs(static_cast<std::uint64_t>(micro)); });
+  assert(hp::ranks_of(run.world().program()) == 6);
+}
+
 int main() {
   reading();
   splitting();
+  training();
 }

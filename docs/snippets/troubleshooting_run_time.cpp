@@ -18,6 +18,7 @@
 #include <hyperparallel/interop/dlpack_import.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/text_file.hpp>
+#include <hyperparallel/layers/linear.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
@@ -297,6 +298,51 @@ void world_of_a_step() {
   assert(text_of<hp::program_error>([&] { training.train(1); }) == "input \"x\" was not set");
 }
 
+hp::group_table placed(hp::rank_range tower, hp::rank_range decoder) {
+  hp::group_table t;
+  t.world = 8;
+  hp::add_group(t, "tower", tower);
+  hp::add_group(t, "decoder", decoder);
+  hp::add_module(t, "vision", "tower");
+  hp::add_module(t, "language", "decoder");
+  return t;
+}
+
+void modules_on_groups() {
+  hp::model_builder m({.unrolled = true});
+  const int batch = m.dim("batch", 8), hidden = m.dim("hidden", 8);
+  const int seen = hp::linear_layer{"vision.patch", {hidden}}(m, m.input("image", {batch, m.dim("values", 4)}));
+  const int y = hp::linear_layer{"language.up", {m.dim("ffn", 4)}}(m, seen);
+  m.loss(m.apply<hp::ops::reduce>("language.sum", {y}, {.text = "*->"}));
+  hp::differentiate(m.graph);
+  hp::append_optimizer(m.graph, {});
+  const hp::graph& towers = m.graph;
+
+  const auto refusal = [&](const hp::submodel_plan& plan) {
+    return text_of<hp::program_error>([&] { hp::model_run<float> none(towers, plan); });
+  };
+  hp::submodel_plan plan{placed({0, 1}, {2, 3}), {}};
+  assert(refusal(plan) == "strategies are given for 0 groups of ranks, the table has 2");
+  plan.strategy.push(hp::strategy_called("dp", 4).strategy);
+  plan.strategy.push(hp::strategy_called("dp", 2).strategy);
+  assert(refusal(plan) == "the strategy of group tower has 4 ranks, the group has 2");
+  plan.table = placed({0, 2}, {2, 3});
+  assert(refusal(plan) ==
+         "groups tower and decoder share rank 2, but not all ranks: give them the same ranks, or none in common");
+  plan.table = placed({0, 1}, {3, 4});
+  assert(refusal(plan) == "rank 2 before group decoder is in no group: idle ranks stand behind all groups");
+  plan.table = placed({1, 1}, {2, 3});
+  plan.table.group[0].ranks.push(0);
+  assert(refusal(plan) == "group tower has rank 0 where 2 follows: write the ranks 1 to 2");
+  plan = {placed({0, 1}, {0, 1}), plan.strategy};
+  plan.strategy[0] = hp::strategy_called("zero1", 2).strategy;
+  assert(refusal(plan) == "groups tower and decoder have the same ranks and other strategies: expected one");
+  plan.table.placed[0].frozen = true;
+  assert(refusal(plan) ==
+         "parameter \"vision.patch.weight\" of module vision, which is frozen, has a gradient: call "
+         "freeze_modules before differentiate");
+}
+
 void program_error() {
   hp::model_builder m;
   const int hidden = m.dim("hidden", 8), wide = m.dim("ffn", 4);
@@ -404,6 +450,7 @@ void session_error() {
 
 int main() {
   world_of_a_step();
+  modules_on_groups();
   program_error();
   session_error();
   layout_error();

@@ -6,12 +6,15 @@
 
 #include <hyperparallel/groups/check_groups.hpp>
 #include <hyperparallel/groups/dispatch.hpp>
+#include <hyperparallel/groups/frozen_modules.hpp>
 #include <hyperparallel/groups/group_table.hpp>
 #include <hyperparallel/groups/module_claims.hpp>
 #include <hyperparallel/groups/process_groups.hpp>
 #include <hyperparallel/groups/refused_groups.hpp>
 #include <hyperparallel/groups/refused_split.hpp>
 #include <hyperparallel/groups/split.hpp>
+#include <hyperparallel/groups/stage_order.hpp>
+#include <hyperparallel/groups/submodels.hpp>
 #include <hyperparallel/mpmd/attention_block.hpp>
 #include <hyperparallel/mpmd/chain_check.hpp>
 #include <hyperparallel/mpmd/chain_places.hpp>

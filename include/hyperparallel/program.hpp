@@ -31,6 +31,8 @@
 #include <hyperparallel/lowering/run_times.hpp>
 #include <hyperparallel/lowering/stage_work.hpp>
 #include <hyperparallel/lowering/step_durations.hpp>
+#include <hyperparallel/lowering/submodel_program.hpp>
+#include <hyperparallel/lowering/submodel_rows.hpp>
 #include <hyperparallel/lowering/tier_hardware.hpp>
 #include <hyperparallel/lowering/unrolled_rows.hpp>
 #include <hyperparallel/planner/changes.hpp>

@@ -154,4 +154,19 @@ TEST(stage_cut, what_cannot_be_cut_is_refused) {
   EXPECT_EQ(cut_evenly(refused, 2).status.code, stage_cut_code::graph_is_refused);
 }
 
+/// What is said operator by operator is what patterns of names say, and what is not said follows as there.
+TEST(stage_cut, operators_may_be_said_one_by_one) {
+  const graph g = step_of(4, 2, true);
+  const stage_cut by_layers = cut_by_layers(g, {1, 3});
+  growing_array<int> said(g.op.size, -1);
+  for (int o = 0; o < g.op.size; ++o)
+    if (g.op[o].phase == graph_phase::forward) said[o] = by_layers.of_op[o];
+  const stage_cut c = cut_as_said(g, said, 2);
+  expect_laws(g, c);
+  EXPECT_EQ(c.of_op, by_layers.of_op);
+  EXPECT_EQ(c.of_tensor, by_layers.of_tensor);
+  EXPECT_EQ(cut_as_said(g, said, 0).status.code, stage_cut_code::stages_are_not_positive);
+  EXPECT_EQ(cut_as_said(g, said, 3).status, (stage_cut_status{stage_cut_code::stage_has_no_operator, 2}));
+}
+
 }  // namespace

@@ -27,6 +27,13 @@ constexpr hp::group_table by_hand() {
 }
 static_assert(omni::table() == by_hand());
 
+static_assert([] {
+  const hp::group_table t =
+      hp::process_groups<2, hp::named_group<"tower", 0, 1>, hp::frozen_module_on<"vision", "tower", "patch*">,
+                         hp::module_on<"audio", "tower">>::table();
+  return t.placed[0].frozen && t.placed[0].operators[0] == hp::short_text("patch*") && !t.placed[1].frozen;
+}());
+
 using tower = hp::named_group<"tower", hp::rank_range{0, 3}>;
 using decoder = hp::named_group<"decoder", hp::rank_range{4, 7}>;
 using vision = hp::module_on<"vision", "tower">;

@@ -60,6 +60,14 @@ TEST(group_file, what_is_written_is_read) {
   EXPECT_EQ(all.table[0], expected());
 }
 
+TEST(group_file, modules_may_be_frozen) {
+  const hp::group_tables all = hp::parse_group_file(edited(own, "/modules/0/frozen", true), "g.json");
+  EXPECT_TRUE(all.table[0].placed[0].frozen);
+  EXPECT_FALSE(all.table[0].placed[1].frozen);
+  EXPECT_EQ(hp::parse_group_file(hp::json_text_of(all), "g.json"), all);
+  EXPECT_EQ(complaint(edited(own, "/modules/1/frozen", 1)), "modules[1].frozen is 1; expected true or false");
+}
+
 TEST(group_file, nodes_stand_for_their_ranks) {
   const hp::group_tables all = hp::parse_group_file(by_node, "g.json");
   ASSERT_EQ(all.table.size, 1);

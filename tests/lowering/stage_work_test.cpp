@@ -73,4 +73,25 @@ TEST(stage_work, is_what_the_gradient_of_a_stages_input_needs) {
     }
 }
 
+/// Of stages in a line, forward reads the one before, its gradient the one behind, and W what F and I have made.
+TEST(stage_work, of_stages_reads_its_neighbours) {
+  const sharded_program p = program_of("tp-sp", 2, nullptr);
+  const growing_array<bool> reads = reads_of_works(p, work_of_steps(p), 3);
+  const auto is_read = [&](int stage, stage_work reader, int other, stage_work made) {
+    return reads[(stage * micro_works + static_cast<int>(reader)) * 3 * micro_works + other * micro_works +
+                 static_cast<int>(made)];
+  };
+  constexpr stage_work f = stage_work::forward, in = stage_work::input_gradient, w = stage_work::weight_gradient;
+  for (int t = 0; t < 3; ++t)
+    for (int u = 0; u < 3; ++u) {
+      if (t != u) {
+        EXPECT_EQ(is_read(t, f, u, f), u + 1 == t || (t == 2 && u < t)) << t << u << ", the loss takes all balances";
+      }
+      EXPECT_FALSE(is_read(t, f, u, in) || is_read(t, f, u, w));
+      EXPECT_FALSE(is_read(t, in, u, w)) << "I reads nothing that W makes";
+    }
+  EXPECT_TRUE(is_read(1, in, 2, in) && is_read(0, w, 1, in));
+  EXPECT_TRUE(is_read(1, w, 1, f) && is_read(1, w, 1, in));
+}
+
 }  // namespace

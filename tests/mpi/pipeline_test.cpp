@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // processes: 3 4
-// Pipelines over processes against the same ones over threads, bit for bit: with messages that MPI may keep, with one
-// open move of a part and sends that wait for their receives, and under a budget of memory.
+// Pipelines and sub-models over processes against the same ones over threads, bit for bit: with messages that MPI may keep,
+// with one open move of a part and sends that wait for their receives, and under a budget of memory.
 #include <hyperparallel/mpi/program_world.hpp>
 
 #include <string>
 #include <vector>
 
+#include "models/omni_model.hpp"
 #include "models/piped_model.hpp"
 #include "mpi/worlds.hpp"
 
@@ -91,6 +92,28 @@ void expect_same(const hp::mpi_options& options, int percent = 100) {
 TEST(mpi_pipeline, has_the_bits_of_threads) { expect_same({.timeout = std::chrono::seconds(60)}); }
 
 TEST(mpi_pipeline, has_them_under_a_budget_of_memory) { expect_same({.timeout = std::chrono::seconds(60)}, 75); }
+
+/// Two towers, one of them frozen or not, and their fusion, on groups of two, two and four ranks.
+TEST(mpi_pipeline, sub_models_have_the_bits_of_threads) {
+  for (const char* vision : {"vision", "!vision"})
+    for (const bool keeps : {true, false}) {
+      const hp::submodel_plan plan =
+          programs::omni_plan({{"a", "tp", 2, {"text"}}, {"c", "dp-tp", 4, {"fusion"}}, {"b", "zero2", 2, {vision}}});
+      const hp::graph g = programs::omni_graph({.micro_batches = 3}, &plan.table);
+      hp::mpi_options options{.timeout = std::chrono::seconds(60)};
+      if (!keeps) options.open_moves = 1;
+      options.synchronous_sends = !keeps;
+      const hp::mpi_world world(MPI_COMM_WORLD, mpi_worlds::homes_of_eight(), options);
+      hp::model_run<double, hp::mpi_program_world<double>> spread(world, g, plan);
+      const course over_processes = train(spread, g);
+      hp::model_run<double> alone(g, plan, {.program = {.execution = {.threads = 1}}});
+      const course expected = train(alone, g);
+      EXPECT_EQ(over_processes.loss, expected.loss);
+      EXPECT_EQ(over_processes.received, expected.received);
+      EXPECT_TRUE(over_processes.values == expected.values);
+      world.channel().agree("comparison");
+    }
+}
 
 TEST(mpi_pipeline, ends_where_no_message_is_kept) {
   expect_same({.timeout = std::chrono::seconds(60), .open_moves = 1, .synchronous_sends = true});

@@ -4,40 +4,22 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
 
-#include <hyperparallel/world/model_run.hpp>
-#include <hyperparallel/world/single_device.hpp>
-
 #include "models/piped_model.hpp"
 #include "support/tries.hpp"
-#include "training_models.hpp"
+#include "training_courses.hpp"
 
 namespace {
 
 using namespace hyperparallel;
 
-struct course {
-  std::vector<double> loss;
-  std::vector<std::vector<double>> parameters;  ///< after the last step
-  friend bool operator==(const course&, const course&) = default;
-};
-
-template <class Run>
-course train(Run& run, const graph& g, int steps) {
-  course c;
-  for (int s = 0; s < steps; ++s)
-    c.loss.push_back(static_cast<double>(
-        run.train_step([&](int micro) { run.set_random_inputs(static_cast<std::uint64_t>(16 * s + micro)); })));
-  for (const int p : training::parameters_of(g)) {
-    const auto values = run.world().get(p);
-    c.parameters.emplace_back(values.begin(), values.end());
-  }
-  return c;
-}
+using training::course;
+using training::difference;
+using training::train;
+using training::train_on_one_device;
 
 template <class T = double>
 course train_piped(const graph& g, const strategy_value& s, const pipeline_value& pipeline, int steps,
@@ -46,41 +28,6 @@ course train_piped(const graph& g, const strategy_value& s, const pipeline_value
   options.program.execution.threads = threads;
   model_run<T> run(g, s, pipeline, options);
   return train(run, g, steps);
-}
-
-/// The plain loop over operators.
-course train_on_one_device(const graph& g, int steps) {
-  model_run<double> source(g, strategy_called("single", 1).strategy);
-  single_device<double> device(g);
-  for (const int p : training::parameters_of(g)) device.values(p) = source.world().get(p);
-  course c;
-  for (int s = 0; s < steps; ++s) {
-    double loss = 0;
-    device.train_step([&](single_device<double>& d, int micro) {
-      if (micro > 0) loss += d.values(g.loss)[0];
-      source.set_random_inputs(static_cast<std::uint64_t>(16 * s + micro));
-      for (int t = 0; t < g.tensor.size; ++t) {
-        if (g.tensor[t].kind != graph_tensor_kind::input) continue;
-        if (g.tensor[t].type == i32)
-          d.indices(t) = source.world().get_index(t);
-        else
-          d.values(t) = source.world().get(t);
-      }
-    });
-    c.loss.push_back((loss + device.values(g.loss)[0]) / g.micro_batches);
-  }
-  for (const int p : training::parameters_of(g)) c.parameters.push_back(device.values(p));
-  return c;
-}
-
-double difference(const course& a, const course& b) {
-  double most = 0;
-  for (std::size_t s = 0; s < a.loss.size(); ++s)
-    most = std::max(most, std::abs(a.loss[s] - b.loss[s]) / std::abs(a.loss[s]));
-  for (std::size_t p = 0; p < a.parameters.size(); ++p)
-    for (std::size_t i = 0; i < a.parameters[p].size(); ++i)
-      most = std::max(most, std::abs(a.parameters[p][i] - b.parameters[p][i]));
-  return most;
 }
 
 bool keeps_the_order_of_sums(const named_schedule& s) {

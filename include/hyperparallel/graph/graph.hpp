@@ -39,7 +39,7 @@ struct graph_tensor {
   data_type type = data_type::f32;
   graph_tensor_kind kind = graph_tensor_kind::activation;
   first_value first = first_value::by_reader;  ///< of a parameter
-  bool frozen = false;                         ///< a parameter that is not trained: it gets no gradient
+  bool frozen = false;  ///< a parameter that is not trained: it gets no gradient; a state: no update
   hyperparallel::shape shape{};
   int dim[max_dims] = {};  ///< named dims
   int producer = -1;       ///< operator

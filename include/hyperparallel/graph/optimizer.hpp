@@ -229,7 +229,7 @@ class optimizer_pass {
       const int balanced_by = g.value_of(g.op.item[f]).balanced_by;
       if (balanced_by < 0 || g.op.item[f].phase != graph_phase::forward) continue;
       const int bias = g.op[f].operand[balanced_by];
-      for (int c = f + 1; c < last && g.tensor[bias].kind == graph_tensor_kind::state; ++c)
+      for (int c = f + 1; c < last && g.tensor[bias].kind == graph_tensor_kind::state && !g.tensor[bias].frozen; ++c)
         if (g.value_of(g.op[c]).counts_choices && chooses(g.op[f], g.op[c].operand[0]))
           counts[bias] = g.op[c].result[0];
     }

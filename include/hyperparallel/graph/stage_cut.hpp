@@ -5,6 +5,7 @@
 //   hp::cut_evenly(graph, 4)              the layers in four runs, the first ones a layer longer where they do not divide
 //   hp::cut_by_layers(graph, {5, 3, 4})   so many layers a stage
 //   hp::cut_by_names(graph, {{"vision.*", 0}, {"layers.*", 1}}, 2)
+//   hp::cut_as_said(graph, said, 3)       operator by operator, as modules of a table have them (groups/submodels.hpp)
 //
 // The differentiated graph is cut, not the model: gradients, recomputation and optimizer stay as one device has them.
 //   - a forward operator belongs to the stage that its name says; without a say to the latest stage among those that make
@@ -174,6 +175,13 @@ constexpr int number_layers(const graph& g, growing_array<int>& layer) {
 
 }  // namespace detail
 
+/// Of each forward operator the stage that it is said to belong to, or -1.
+constexpr stage_cut cut_as_said(const graph& g, const growing_array<int>& said, int stages) {
+  const stage_cut_status s = detail::check_stages(g, stages);
+  if (!s.ok()) return detail::refused_cut(s);
+  return detail::stage_cutter(g, stages, said).run();
+}
+
 /// Stages by patterns of operators' names.
 template <std::size_t Rules>
 constexpr stage_cut cut_by_names(const graph& g, const stage_rule (&rules)[Rules], int stages) {
@@ -190,7 +198,8 @@ constexpr stage_cut cut_by_names(const graph& g, const stage_rule (&rules)[Rules
     }
     if (s.ok() && !any) s = {stage_cut_code::rule_matches_nothing, r};
   }
-  return s.ok() ? detail::stage_cutter(g, stages, said).run() : detail::refused_cut(s);
+  if (!s.ok()) return detail::refused_cut(s);
+  return cut_as_said(g, said, stages);
 }
 
 /// So many layers a stage.
@@ -209,7 +218,7 @@ constexpr stage_cut cut_by_layers(const graph& g, const int* layers, int stages)
   }
   if (!s.ok()) return detail::refused_cut(s);
   for (int& l : layer) l = l < 0 ? -1 : stage[l];
-  return detail::stage_cutter(g, stages, layer).run();
+  return cut_as_said(g, layer, stages);
 }
 template <std::size_t Stages>
 constexpr stage_cut cut_by_layers(const graph& g, const int (&layers)[Stages]) {
@@ -225,7 +234,7 @@ constexpr stage_cut cut_evenly(const graph& g, int stages) {
   if (!s.ok()) return detail::refused_cut(s);
   if (stages == 1) {
     for (int& l : layer) l = 0;
-    return detail::stage_cutter(g, 1, layer).run();
+    return cut_as_said(g, layer, 1);
   }
   for (int i = 0; i < stages; ++i) layers.push(there / stages + (i < there % stages ? 1 : 0));
   return cut_by_layers(g, layers.item, stages);

@@ -41,6 +41,7 @@ struct placed_module {
   short_text name{};
   short_text group{};
   growing_array<short_text> operators{};  ///< patterns of names; none: the module's name and all names below it
+  bool frozen = false;                    ///< its parameters are not trained, see frozen_modules.hpp
   friend constexpr bool operator==(const placed_module&, const placed_module&) = default;
 };
 

@@ -165,4 +165,13 @@ struct process_groups {
   }();
 };
 
+/// An argument of process_groups as module_on, of a module whose parameters are not trained, see frozen_modules.hpp.
+template <fixed_string Name, fixed_string Group, fixed_string... Patterns>
+struct frozen_module_on {
+  static constexpr void apply(group_table& t) {
+    const int module = add_module(t, Name.text, Group.text, Patterns.text...);
+    t.placed.item[module].frozen = true;
+  }
+};
+
 }}  // namespace hyperparallel::v0_2

@@ -5,7 +5,8 @@
 //
 //   {"world": 64, "disjoint": true,
 //    "groups": [{"name": "tower", "ranks": ["0-15"]}, {"name": "decoder", "ranks": [16, "17-63"]}],
-//    "modules": [{"name": "vision", "group": "tower"}, {"name": "language", "group": "decoder", "operators": ["layers.*"]}]}
+//    "modules": [{"name": "vision", "group": "tower", "frozen": true},
+//                 {"name": "language", "group": "decoder", "operators": ["layers.*"]}]}
 //
 // Several tables of one model stand in a list, {"tables": [{"name": "train", …}, …]}. The mapping that HyperMPMD describes,
 // node set → module by process group, is read as well; of each node come devices_per_node ranks, 1 where it is left out:
@@ -108,6 +109,7 @@ inline void read_own_form(config_fields& f, group_table& t) {
   for (config_fields& each : modules) {
     placed_module m{read_name(each, "name").c_str(), read_name(each, "group").c_str(), {}};
     m.operators = read_names(each, "operators");
+    m.frozen = each.flag("frozen", false);
     refuse_unknown_keys(each, "a module");
     t.placed.push(m);
   }
@@ -186,6 +188,7 @@ inline nlohmann::ordered_json json_of(const group_table& t) {
   for (const placed_module& m : t.placed) {
     nlohmann::ordered_json one = {{"name", m.name.text}, {"group", m.group.text}};
     for (const short_text& pattern : m.operators) one["operators"].push_back(pattern.text);
+    if (m.frozen) one["frozen"] = true;
     j["modules"].push_back(one);
   }
   return j;

@@ -53,6 +53,8 @@ struct unroll_status {
 struct unroll_options {
   /// Gradients may be accumulated in the order of the rows, which changes their last bits.
   bool accumulates_in_any_order = false;
+  /// Each stage follows the one before it forward and the one behind it backward, whether it reads from it or not.
+  bool stages_are_a_line = true;
 };
 
 namespace detail {
@@ -64,7 +66,7 @@ class schedule_check {
                            const unroll_options& how)
       : p_(p), s_(s), how_(how), work_(work_of_steps(p)), of_copy_{&p, mirrored} {}
 
-  static constexpr int works = 3;
+  static constexpr int works = micro_works;
 
   constexpr int copies() const { return of_copy_[1] == nullptr ? 1 : 2; }
   constexpr bool ok() const { return status_.ok(); }
@@ -120,28 +122,18 @@ class schedule_check {
   }
 
   /// Which works each work waits for, in the same micro-batch: those that it reads from, and those that it follows in any
-  /// schedule, though a first stage has nothing to hand back.
+  /// schedule, though a first stage has nothing to hand back, and stages that are no line follow none.
   constexpr void find_reads() {
-    growing_array<int> writer(p_.value.size, -1);  // of each value: the work that makes it, or -1
-    reads_.resize(stages_ * works * stages_ * works, false);
+    reads_ = reads_of_works(p_, work_, stages_);
     const auto follows = [&](int n, int stage, stage_work before) {
-      if (stage >= 0 && stage < stages_) reads_[n * stages_ * works + node(stage, before)] = true;
+      if (stage >= 0 && stage < stages_ && (how_.stages_are_a_line || stage == n / works))
+        reads_[n * stages_ * works + node(stage, before)] = true;
     };
     for (int t = 0; t < stages_; ++t) {
       follows(node(t, stage_work::forward), t - 1, stage_work::forward);
       follows(node(t, stage_work::input_gradient), t, stage_work::forward);
       follows(node(t, stage_work::input_gradient), t + 1, stage_work::input_gradient);
       follows(node(t, stage_work::weight_gradient), t, stage_work::input_gradient);
-    }
-    for (int i = 0; i < p_.step.size; ++i) {
-      if (work_[i] == stage_work::update) continue;
-      const int n = node(p_.step.item[i].stage, work_[i]);
-      visit_values(p_, p_.step.item[i], [&](int v, bool written) {
-        if (written)
-          writer[v] = n;
-        else if (writer[v] >= 0 && writer[v] != n)
-          reads_[n * stages_ * works + writer[v]] = true;
-      });
     }
   }
 

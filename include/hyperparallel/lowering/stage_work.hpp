@@ -54,4 +54,25 @@ constexpr growing_array<stage_work> work_of_steps(const sharded_program& p) {
   return work_of_steps(p, [&](int i) { return p.step.item[i].stage; });
 }
 
+/// Of works of one micro-batch, each stage · micro_works + what it is: whether work n reads what work m makes, at
+/// n · works + m. O(steps + works²).
+inline constexpr int micro_works = 3;
+constexpr growing_array<bool> reads_of_works(const sharded_program& p, const growing_array<stage_work>& work,
+                                             int stages) {
+  const int works = stages * micro_works;
+  growing_array<int> writer(p.value.size, -1);  // of each value: the work that makes it, or -1
+  growing_array<bool> reads(works * works, false);
+  for (int i = 0; i < p.step.size; ++i) {
+    if (work[i] == stage_work::update) continue;
+    const int n = p.step.item[i].stage * micro_works + static_cast<int>(work[i]);
+    visit_values(p, p.step.item[i], [&](int v, bool written) {
+      if (written)
+        writer[v] = n;
+      else if (writer[v] >= 0 && writer[v] != n)
+        reads[n * works + writer[v]] = true;
+    });
+  }
+  return reads;
+}
+
 }}  // namespace hyperparallel::v0_2

@@ -37,6 +37,8 @@ class model_run {
   /// Under a pipeline of the model's stages, see `partitioned`.
   model_run(const graph& g, const strategy_value& s, const pipeline_value& pipeline,
             const model_run_options& options = {});
+  /// Of sub-models on groups of ranks, see `partitioned`.
+  model_run(const graph& g, const submodel_plan& plan, const model_run_options& options = {});
   /// Of the program of a graph that is to run.
   explicit model_run(sharded_program&& p, const model_run_options& options = {});
   /// Of a step of training that is lowered already, see `program_world`.
@@ -52,6 +54,11 @@ class model_run {
   model_run(const Place& place, const graph& g, const strategy_value& s, const pipeline_value& pipeline,
             const model_run_options& options = {})
       : seed_(options.seed), world_(place, [&] { return partitioned(g, s, pipeline); }, options.program) {
+    set_first_values();
+  }
+  template <class Place>
+  model_run(const Place& place, const graph& g, const submodel_plan& plan, const model_run_options& options = {})
+      : seed_(options.seed), world_(place, [&] { return partitioned(g, plan); }, options.program) {
     set_first_values();
   }
 

@@ -24,6 +24,10 @@ model_run<T, World>::model_run(const graph& g, const strategy_value& s, const pi
     : model_run(partitioned(g, s, pipeline), options) {}
 
 template <class T, class World>
+model_run<T, World>::model_run(const graph& g, const submodel_plan& plan, const model_run_options& options)
+    : model_run(partitioned(g, plan), options) {}
+
+template <class T, class World>
 model_run<T, World>::model_run(sharded_program&& p, const model_run_options& options)
     : seed_(options.seed), world_(std::move(p), options.program) {
   set_first_values();

@@ -8,6 +8,7 @@
 
 #include <hyperparallel/lowering/lowered_program.hpp>
 #include <hyperparallel/lowering/pipelined_program.hpp>
+#include <hyperparallel/lowering/submodel_program.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 #include <hyperparallel/world/program_error.hpp>
 #include <hyperparallel/world/program_options.hpp>
@@ -32,6 +33,8 @@ sharded_program partitioned(const graph& g, const strategy_value& s);
 /// The same of a pipeline of its stages. Throws program_error where the model cannot be cut so, or the schedule does not take
 /// its ranks, chunks and micro-batches.
 sharded_program partitioned(const graph& g, const strategy_value& s, const pipeline_value& pipeline);
+/// The same of sub-models on groups of ranks. Throws program_error where the table does not fit the model or a strategy its group.
+sharded_program partitioned(const graph& g, const submodel_plan& plan);
 
 }}  // namespace hyperparallel::v0_2
 

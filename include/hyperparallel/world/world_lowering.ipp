@@ -12,6 +12,7 @@
 #include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
 #include <hyperparallel/world/refused_pipeline.hpp>
+#include <hyperparallel/world/refused_submodels.hpp>
 #include <hyperparallel/world/world_lowering.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -135,6 +136,11 @@ HYPERPARALLEL_BODY sharded_program partitioned(const graph& g, const strategy_va
   if (pipeline.schedule == nullptr) throw program_error("the pipeline names no schedule");
   pipelined_program p = partition(g, s, pipeline);
   if (!p.ok()) throw program_error(text_of_refusal(g, s, pipeline, p));
+  return std::move(p.program);
+}
+HYPERPARALLEL_BODY sharded_program partitioned(const graph& g, const submodel_plan& plan) {
+  submodel_program p = partition(g, plan);
+  if (!p.ok()) throw program_error(text_of_refusal(g, plan, p));
   return std::move(p.program);
 }
 
