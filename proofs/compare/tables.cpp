@@ -6,7 +6,8 @@
 //
 // One table a line: `table:` and the class, a name without spaces; then numbers. A list is its count and its elements.
 //   `prove_program` (0: ok, 1: refused, 2: refused for what the model does not know); ranks; queues of a rank;
-//   list of places, (begin, end) each: storages, then what is staged between the steps of a move; list of homes;
+//   list of places, (begin, end) each: storages, then what is staged between the steps of a move, what tiles write run by
+//   run of their bytes; list of homes;
 //   list of rows: places that are read, places that are written, 1 where ranks pull, of each rank its list of senders,
 //     places that are detached;
 //   list of queues, the tasks of each; list of tasks, the waits (word, threshold) of each and the queues that it tells.
@@ -15,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "lowering/broken_tables.hpp"
 
@@ -35,43 +37,44 @@ int word_of(hp::program_proof_code code) {
   return code == hp::program_proof_code::block_is_larger_than_its_place ? 2 : 1;
 }
 
-/// Tiers lie one behind the other.
-void print_places(const lowered& l) {
-  constexpr long long tier_bytes = 1LL << 40;
-  const hp::sharded_program& p = l.program;
-  std::printf(" %d", hp::place_count(p, l.pulls.moves));
-  for (int s = 0; s < p.storage.size; ++s) {
-    const long long begin = tier_bytes * p.storage[s].tier + l.addresses.storage[s];
-    std::printf(" %lld %lld", begin, begin + hp::aligned(p.storage[s].bytes));
-  }
-  for (int m = 0; m < p.move.size; ++m) {
-    const bool staged = l.addresses.staged[m] >= 0;
-    for (const hp::staged_block& one : hp::kind_of(l.pulls.moves, m).staged) {
-      const long long begin = staged ? l.addresses.staged[m] + one.offset : 0;
-      std::printf(" %lld %lld", begin, begin + (staged ? hp::aligned(one.bytes) : 0));
-    }
-  }
+/// What the model knows as places: tiers lie one behind the other.
+hp::detail::proved_ranges places_of(const lowered& l) {
+  return hp::detail::ranges_to_prove(l.program, l.pulls, l.addresses);
+}
+/// Those that a step of this tile uses of one of the program's.
+void list_runs(const hp::detail::proved_ranges& places, int place, const hp::step_tile& tile,
+               std::vector<long long>& list) {
+  const bool of_tile = places.is_cut_by(place, tile);
+  for (int i = places.first_run[place]; i < places.first_run[place + 1]; ++i)
+    if (!of_tile || places.tile_of_run[i] == tile.index) list.push_back(i);
+}
+
+void print_places(const lowered& l, const hp::detail::proved_ranges& places) {
+  std::printf(" %d", places.run.size);
+  for (const hp::detail::place_range& one : places.run)
+    std::printf(" %lld %lld", static_cast<long long>(one.begin), static_cast<long long>(one.end));
   std::vector<long long> homes;
-  for (int s = 0; s < p.storage.size; ++s)
-    if (p.storage[s].home) homes.push_back(s);
+  for (int s = 0; s < l.program.storage.size; ++s)
+    if (l.program.storage[s].home) list_runs(places, s, {}, homes);
   print_list(homes);
 }
 
-void print_row(const lowered& l, const hp::plan_row& row) {
+void print_row(const lowered& l, const hp::detail::proved_ranges& places, const hp::plan_row& row) {
   const hp::sharded_program& p = l.program;
   const hp::program_step& s = p.step[row.step];
   const int ranks = l.plan.machine.ranks, k = row.first_item / ranks;
   const bool detaches = s.is_move && p.move[s.index].detaches;
   std::vector<long long> reads, writes, detached;
   if (detaches) {
-    detached.push_back(p.value[p.move[s.index].source].storage);
+    list_runs(places, p.value[p.move[s.index].source].storage, {}, detached);
   } else {
     if (s.is_move) {
       const hp::move_row& moved = l.pulls.of(s.index).row[k];
-      reads.push_back(hp::place_read(p, l.pulls.moves, s.index, moved));
-      writes.push_back(hp::place_written(p, l.pulls.moves, s.index, moved));
+      list_runs(places, hp::place_read(p, l.pulls.moves, s.index, moved), s.tile, reads);
+      list_runs(places, hp::place_written(p, l.pulls.moves, s.index, moved), s.tile, writes);
     } else {
-      hp::visit_values(p, s, [&](int v, bool written) { (written ? writes : reads).push_back(p.value[v].storage); });
+      hp::visit_values(
+          p, s, [&](int v, bool written) { list_runs(places, p.value[v].storage, s.tile, written ? writes : reads); });
     }
   }
   print_list(reads);
@@ -94,9 +97,10 @@ void print_table(const char* name, const lowered& l, const hp::grown_execution_t
   std::string word = name;
   for (char& c : word) c = c == ' ' ? '_' : c;
   std::printf("table:%s %d %d %d", word.c_str(), word_of(l.proof(t).code), ranks, hp::queues_per_rank(l.plan.machine));
-  print_places(l);
+  const hp::detail::proved_ranges places = places_of(l);
+  print_places(l, places);
   std::printf(" %d", tasks / ranks);
-  for (int i = 0; i < tasks / ranks; ++i) print_row(l, l.plan.row[i]);
+  for (int i = 0; i < tasks / ranks; ++i) print_row(l, places, l.plan.row[i]);
   const auto task_of = [&](const hp::execution_record& one) {
     for (int i = 0; i < tasks / ranks; ++i)
       if (l.plan.row[i].step == one.kernel + t.first_operation && l.plan.row[i].first_item + one.rank == one.item)
@@ -151,7 +155,8 @@ void repeat_waits(hp::grown_execution_table& t) {
 int main(int argc, char** argv) {
   const int count = argc > 1 ? std::atoi(argv[1]) : 100;
   std::mt19937 random(argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1U);
-  const std::vector<mutant> whole = programs::whole_tables(false);
+  std::vector<mutant> whole = programs::whole_tables(false);
+  for (mutant& m : programs::tiled_tables()) whole.push_back(std::move(m));
   for (const mutant& m : whole) print_table("whole", m.l, m.table);
   for (int i = 0; i < count;) {
     const auto how = static_cast<mutation>(i / 2 % static_cast<int>(mutation::count));
