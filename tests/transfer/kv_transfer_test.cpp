@@ -140,3 +140,17 @@ TEST(KvTransfer, PagesOfACommonPrefixAreReadForEachSequence) {
   const hp::kv_transfer_plan plan = hp::plan_kv_transfer(prefill, decode, both);
   EXPECT_EQ(plan.received[0], 13 * 2 * 2 * 2 * 2);
 }
+
+TEST(KvTransfer, ElementsTimesRanksStayWithin64Bits) {
+  const hp::kv_cache_shape cache = hp::grouped_cache(1, 1, 1, 1);
+  hp::kv_pool prefill = pool(cache, {65536, 0}, 1 << 30), decode = pool(cache, {65536, 65536}, 1 << 30);
+  prefill.pages = decode.pages = 1;
+  const int table[] = {0};
+  const hp::kv_sequence one{1 << 30, table, table};
+  try {
+    hp::plan_kv_transfer(prefill, decode, {&one, 1});
+    FAIL();
+  } catch (const hp::kv_transfer_error& e) {
+    EXPECT_EQ(e.code, hp::kv_transfer_code::bytes_overflow);
+  }
+}

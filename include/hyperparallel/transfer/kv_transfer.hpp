@@ -70,6 +70,7 @@ class kv_planner {
 
   constexpr void add(int number, const kv_sequence& s) {
     const relocation r = plan_relocation(kv_side(from_, s.tokens), kv_side(to_, s.tokens));
+    if (r.code != relocation_code::ok) refuse_overflow();  // all else has been checked
     for (int q = 0; q < to_.ranks.count; ++q) {
       const box own = kv_slice(to_, s.tokens, q);
       const int here = position_in(from_.ranks, rank_at(to_.ranks, q));
