@@ -23,6 +23,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/tiers/saved_tensors.hpp>
+#include <hyperparallel/transfer/kv_transfer.hpp>
 #include <hyperparallel/world/model_run.hpp>
 #include <hyperparallel/world/moe_training_world.hpp>
 #include <hyperparallel/world/moe_world.hpp>
@@ -171,6 +172,18 @@ void exchange_error() {
   assert(text_of<hp::interop::exchange_error>([&] {
            hp::interop::to_dlpack(hp::tensor_view<float>{&number, hp::shape{1}}, nullptr);
          }) == "owner_is_missing: nothing keeps the block of extents (1) alive; expected an owner");
+}
+
+void kv_transfer_error() {
+  const hp::kv_pool prefill{hp::grouped_cache(32, 8, 128, 2), {8, 0}, 16, 100};
+  hp::kv_pool decode{hp::grouped_cache(32, 8, 128, 2), {3, 8}, 16, 100};
+  const int from[] = {4, 9, 2}, to[] = {7, 3};
+  const hp::kv_sequence one{40, from, to};
+  assert(text_of<hp::kv_transfer_error>([&] { hp::plan_kv_transfer(prefill, decode, {&one, 1}); }) ==
+         "decode: 8 heads over 3 ranks: neither divides the other");
+  decode.ranks = {4, 8};
+  assert(text_of<hp::kv_transfer_error>([&] { hp::plan_kv_transfer(prefill, decode, {&one, 1}); }) ==
+         "decode: sequence 0 takes 3 pages of 16 tokens, its block table has 2");
 }
 
 void io_error() {
@@ -469,5 +482,6 @@ int main() {
   plan_error();
   moe_input();
   exchange_error();
+  kv_transfer_error();
   io_error();
 }

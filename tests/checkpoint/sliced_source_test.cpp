@@ -123,6 +123,9 @@ TEST(SlicedSource, WhatDoesNotCoverATensorIsNamed) {
   d["tensors"]["b"]["slices"].push_back(d["tensors"]["b"]["slices"][0]);
   EXPECT_EQ(line_of(d), "cannot read '" + manifest + "': tensor 'b' has 1 elements, its slices 2");
   d = good;
+  d["tensors"]["b"]["dtype"] = "F\n";
+  EXPECT_EQ(line_of(d), "cannot read '" + manifest + "': tensor 'b' has the unknown dtype 'F?'");
+  d = good;
   d["tensors"]["a"]["extents"] = {8, 7};
   EXPECT_EQ(line_of(d), "cannot read '" + manifest + "': tensor 'a' has 56 elements, its slices 48");
   for (const char* text : {"[]", "[99, [[0, 8], [0, 6]]]", "[-1, [[0, 8], [0, 6]]]", "[0, [[0, 8]]]",

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <random>
 #include <string>
@@ -75,7 +77,27 @@ TEST_F(TensorSet, FilesOutsideTheFolderAreRefused) {
   tells("lies outside the folder");
   fs::create_symlink(at.path("outside.safetensors"), at.path("m/link.safetensors"));
   index(R"({"c": "link.safetensors"})");
-  tells("a link that leads outside the folder");
+  tells("its file 'link.safetensors' is a link that leads outside the folder");
+}
+
+TEST_F(TensorSet, LinksOutOfTheFolderAreRefusedWithoutAnIndexToo) {
+  const auto told_of = [&](const std::string& name, const std::string& target) {
+    fs::remove_all(at.path("l"));
+    fs::create_directories(fs::path(at.path("l/" + name)).parent_path());
+    fs::create_symlink(target, at.path("l/" + name));
+    return complaint(at.path("l"));
+  };
+  for (const char* name : {"x.safetensors", "mp_rank_00/x.safetensors", "x.safetensors.index.json", rs::set_manifest})
+    EXPECT_EQ(told_of(name, at.path("outside.safetensors")),
+              "cannot read '" + at.path("l") + "': its file '" + name + "' is a link that leads outside the folder");
+  fs::remove_all(at.path("l"));
+  fs::create_directories(at.path("l"));
+  ASSERT_EQ(::mkfifo(at.path("l/hyperparallel_set.json").c_str(), 0600), 0);
+  EXPECT_EQ(complaint(at.path("l")),
+            "cannot read '" + at.path("l/hyperparallel_set.json") + "': it is no regular file");
+  EXPECT_EQ(rs::detail::path_beside(at.path("m"), "config.json"), "");
+  fs::create_symlink(at.path("outside.safetensors"), at.path("m/config.json"));
+  EXPECT_THROW(rs::detail::path_beside(at.path("m"), "config.json"), hp::io_error);
 }
 
 TEST_F(TensorSet, BlobsOfHuggingFacesCacheAreRead) {
@@ -83,7 +105,8 @@ TEST_F(TensorSet, BlobsOfHuggingFacesCacheAreRead) {
   fs::create_directories(at.path("hub/models--x/snapshots/123"));
   fs::copy(at.path("outside.safetensors"), at.path("hub/models--x/blobs/abc"));
   fs::create_symlink("../../blobs/abc", at.path("hub/models--x/snapshots/123/two.safetensors"));
-  at.put("hub/models--x/snapshots/123/model.safetensors.index.json", R"({"weight_map": {"c": "two.safetensors"}})");
+  at.put("hub/models--x/blobs/def", R"({"weight_map": {"c": "two.safetensors"}})");
+  fs::create_symlink("../../blobs/def", at.path("hub/models--x/snapshots/123/model.safetensors.index.json"));
   EXPECT_EQ(complaint(at.path("hub/models--x/snapshots/123")), "");
 }
 

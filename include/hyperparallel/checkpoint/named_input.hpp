@@ -76,11 +76,8 @@ inline std::filesystem::path folder_of(const tensor_set& s) {
 
 /// The sizes that are known: of config.json, of a manifest, of the option.
 inline numbers known_sizes(const std::string& option, const tensor_set& s) {
-  namespace fs = std::filesystem;
   numbers sizes;
-  std::error_code error;
-  const std::string config = (folder_of(s) / "config.json").string();
-  if (fs::is_regular_file(config, error)) {
+  if (const std::string config = path_beside(folder_of(s), "config.json"); !config.empty()) {
     const std::vector<unsigned char> bytes = read_bytes(config, {empty_file::refused, 10'000'000});
     sizes = sizes_of_config(parse_json_object({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, config,
                                               "the configuration", 64, json_numbers::as_python),

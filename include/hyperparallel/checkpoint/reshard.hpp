@@ -108,13 +108,12 @@ inline std::vector<side_file> files_beside(const prepared_reshard& p, const layo
   std::vector<side_file> beside;
   if (p.is_one_file) return beside;
   // What a folder of Hugging Face has beside its tensors.
-  std::error_code error;
   for (const char* name : {"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
                            "tokenizer.model", "special_tokens_map.json", "added_tokens.json", "vocab.json",
                            "merges.txt", "chat_template.jinja", "preprocessor_config.json"}) {
-    const std::filesystem::path file = folder_of(p.source) / name;
-    if (!std::filesystem::is_regular_file(file, error)) continue;
-    const std::vector<unsigned char> bytes = read_bytes(file.string());
+    const std::string file = path_beside(folder_of(p.source), name);
+    if (file.empty()) continue;
+    const std::vector<unsigned char> bytes = read_bytes(file);
     beside.push_back({name, std::string(bytes.begin(), bytes.end())});
   }
   if (p.to.ranks() > 1 || map.name != "hf") {

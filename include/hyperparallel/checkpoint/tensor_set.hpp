@@ -115,11 +115,21 @@ inline std::string path_within(const fs::path& folder, const std::string& name, 
   const bool is_blob = real.parent_path().filename() == "blobs" && root.parent_path().filename() == "snapshots" &&
                        real.parent_path().parent_path() == root.parent_path().parent_path();
   if ((from_root.empty() || *from_root.begin() == "..") && !is_blob)
-    throw io_error("read", source, "it names the file " + quoted_path(name) + ", a link that leads outside the folder");
+    throw io_error("read", source, "its file " + quoted_path(name) + " is a link that leads outside the folder");
   return (folder / relative).string();
 }
 
+/// The path of a regular file that is beside a set's, empty where there is none. Throws io_error where it is outside.
+inline std::string path_beside(const fs::path& folder, const std::string& name) {
+  std::error_code error;
+  if (!fs::is_regular_file(folder / name, error)) return "";
+  return path_within(folder / ".", name, folder.string());
+}
+
 inline nlohmann::json read_set_json(const std::string& path, const char* subject) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
+    throw io_error("read", path, "it is no regular file");
   const std::vector<unsigned char> bytes = read_bytes(path, {empty_file::refused, largest_set_index});
   return parse_json_object({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, subject, 16);
 }
@@ -216,6 +226,7 @@ inline tensor_set open_tensor_set(const std::string& path) {
     return s;
   }
   const fs::path folder(path);
+  const auto within = [&](const std::string& name) { return detail::path_within(folder, name, path); };
   std::vector<std::string> names, folders;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     (at->is_directory(error) ? folders : names).push_back(at->path().filename().string());
@@ -228,11 +239,11 @@ inline tensor_set open_tensor_set(const std::string& path) {
     return std::string();
   };
   if (std::find(names.begin(), names.end(), set_manifest) != names.end()) {
-    detail::open_manifest(s, folder, (folder / set_manifest).string());
+    detail::open_manifest(s, folder, within(set_manifest));
     return s;
   }
   if (const std::string index = first_that_ends(names, ".safetensors.index.json"); !index.empty()) {
-    detail::open_indexed(s, folder, (folder / index).string());
+    detail::open_indexed(s, folder, within(index));
     return s;
   }
   for (const std::string& f : folders) {
@@ -251,11 +262,11 @@ inline tensor_set open_tensor_set(const std::string& path) {
       for (const std::string& n : inside) detail::refuse_pickle((folder / f / n).string());
       throw io_error("read", (folder / f).string(), "there is no .safetensors file");
     }
-    s.files.push_back(detail::open_set_file((folder / f / file).string(), f + "/" + file));
+    s.files.push_back(detail::open_set_file(within(f + "/" + file), f + "/" + file));
   }
   if (!s.files.empty()) return s;
   for (const std::string& n : names)
-    if (n.ends_with(".safetensors")) s.files.push_back(detail::open_set_file((folder / n).string(), n));
+    if (n.ends_with(".safetensors")) s.files.push_back(detail::open_set_file(within(n), n));
   if (s.files.size() > 1) s.form = set_form::ranks;
   if (!s.files.empty()) return s;
   for (const std::string& n : names) detail::refuse_pickle((folder / n).string());

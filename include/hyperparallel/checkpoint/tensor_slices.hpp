@@ -120,6 +120,7 @@ class slice_reader {
                           d["slices"].is_array() && !d["slices"].empty();
     if (!is_whole) refuse(name, "has no 'dtype', 'extents' and 'slices'");
     sliced_tensor t{name, d["dtype"].get<std::string>(), {}, {}};
+    if (dtype_bits(t.dtype) == 0) refuse(name, "has the unknown dtype " + quoted_path(t.dtype));
     for (const nlohmann::json& e : d["extents"]) {
       if (!is_count(e)) refuse(name, "has the extent " + shown_json(e));
       t.extents.push_back(e.get<std::int64_t>());
