@@ -138,13 +138,10 @@ WITHOUT_HEADER = {
     "offload/host_swap_test.cpp": "holds the laws of a baseline that hp tables prints",
     "step/supernode_figures_test.cpp": "holds relations of the figures of supernodes that hp tables prints",
     "layers/all_layers_test.cpp": "holds what every layer of the front header has in common",
-<<<<<<< HEAD
     "step/tiled_step_test.cpp": "holds steps with the option tiled against steps without",
     "world/tiled_training_test.cpp": "holds whole steps in tiles against steps without",
-=======
     "checkpoint/converted_runs_test.cpp": "trains a model, converts what is kept, and holds logits before and after",
     "checkpoint/damaged_sets_test.cpp": "damages whole checkpoints of every kind, over all of checkpoint/ and io/",
->>>>>>> kvcache
     "mpi/run_checkpoints_test.cpp": "holds checkpoint/run_checkpoints.hpp over processes against threads",
     "mpi/padded_shards_test.cpp": "holds ZeRO over numbers that divide nothing against threads, over processes",
     "world/padded_shards_test.cpp": "holds ZeRO over numbers that divide nothing against one device",
