@@ -18,8 +18,8 @@
 // proof of its plan (lowering/program_proof.hpp). O(steps · accesses + tiles).
 
 #include <hyperparallel/graph/sharding_plan.hpp>
-#include <hyperparallel/strategy/lifetimes.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
+#include <hyperparallel/tiles/step_accesses.hpp>
 #include <hyperparallel/tiles/tile_box.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -36,60 +36,6 @@ struct tiled_program {
 };
 
 namespace detail {
-
-/// Named dims, each once.
-struct dim_set {
-  int count = 0;
-  int dim[max_factors > max_dims ? max_factors : max_dims] = {};
-
-  constexpr void add(int d) { dim[count++] = d; }
-  constexpr bool has(int d) const {
-    for (int i = 0; i < count; ++i)
-      if (dim[i] == d) return true;
-    return false;
-  }
-  constexpr dim_set common_with(const dim_set& other) const {
-    dim_set both;
-    for (int i = 0; i < count; ++i)
-      if (other.has(dim[i])) both.add(dim[i]);
-    return both;
-  }
-};
-
-/// Storages by number, emptied at once.
-class storage_set {
- public:
-  constexpr explicit storage_set(int storages) : mark_(storages, 0) {}
-  constexpr void clear() { ++round_; }
-  constexpr void add(int s) { mark_.item[s] = round_; }
-  constexpr bool has(int s) const { return mark_.item[s] == round_; }
-
- private:
-  growing_array<int> mark_;
-  int round_ = 1;
-};
-
-/// What steps have read and written.
-struct step_accesses {
-  storage_set read, written;
-  constexpr explicit step_accesses(int storages) : read(storages), written(storages) {}
-  constexpr void clear() {
-    read.clear();
-    written.clear();
-  }
-  constexpr void add(const sharded_program& p, const program_step& s) {
-    visit_values(p, s, [&](int v, bool writes) { (writes ? written : read).add(p.value.item[v].storage); });
-  }
-  /// Whether the step may not change places with these.
-  constexpr bool meets(const sharded_program& p, const program_step& s) const {
-    bool met = false;
-    visit_values(p, s, [&](int v, bool writes) {
-      const int storage = p.value.item[v].storage;
-      met = met || written.has(storage) || (writes && read.has(storage));
-    });
-    return met;
-  }
-};
 
 class program_tiler {
  public:
