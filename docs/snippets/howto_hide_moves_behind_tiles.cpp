@@ -3,6 +3,7 @@
 #undef NDEBUG
 #include <cassert>
 
+#include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
@@ -19,8 +20,8 @@ using model = models::small_moe<one_layer>;
 struct mesh : hp::device_matrix<hp::axis{"ep", 4}> {};
 using strategy = hp::strategy<mesh, hp::expert_parallel<"ep">, hp::data_parallel<"ep">>;
 
-using whole = hp::train_step<model, strategy, hp::adamw, hp::matrix384>;
-using step = hp::train_step<model, strategy, hp::adamw, hp::matrix384, hp::tiled<"*.experts.*">>;
+using whole = hp::train_step<model, strategy, hp::adamw, hp::h100>;
+using step = hp::train_step<model, strategy, hp::adamw, hp::h100, hp::tiled<"*.experts.*">>;
 static_assert(step::verified && whole::verified);
 
 float loss_of_a_step(const hp::graph& graph) {

@@ -88,6 +88,7 @@ TEST(SplitTasks, UseTheAddressesOfTheirPlaces) {
     for (int b = 0; b < a; ++b)
       EXPECT_TRUE(f.slot[a].tier != f.slot[b].tier || f.slot[a].offset >= f.slot[b].offset + f.slot[b].bytes ||
                   f.slot[b].offset >= f.slot[a].offset + f.slot[a].bytes);
+  EXPECT_EQ(hp::uses_of_split_tasks(l.program, plan), f.size.accesses);
   const programs::plan_with_accesses places{l.program, l.pulls, l.addresses, plan};
   using lines = std::tuple<int, int, int, bool>;  // rank, first line, its end, whether it is written
   for (int t = 0; t < tasks.task.size; ++t) {

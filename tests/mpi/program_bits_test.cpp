@@ -79,10 +79,10 @@ TEST(mpi_program_bits, are_those_of_threads_where_layers_follow_each_other) {
 TEST(mpi_program_bits, are_those_of_threads_where_steps_are_tiled) {
   const hp::graph g = training::small_step(1, 2, hp::f64);
   std::vector<compared<double>> some;
-  for (const char* const name : {"ep", "ep-tp", "zero3", "tp-sp"}) {
-    some.push_back({.strategy = name, .model = &g, .steps = 2});
+  for (const char* const name : {"ep", "ep-tp"})
+    some.push_back({.strategy = name, .model = &g, .steps = 2, .tiles = {"*.experts.*"}});
+  for (const char* const name : {"zero3", "tp-sp"})
     some.push_back({.strategy = name, .model = &g, .steps = 2, .tiles = {"*"}});
-  }
   expect_same(eight_ranks(), some);
   for (const char* const name : {"ep", "zero3"}) {
     const compared<double> whole{.strategy = name, .model = &g, .steps = 2};

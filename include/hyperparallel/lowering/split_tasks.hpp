@@ -190,4 +190,16 @@ class split_tasks {
   extent_t unit_ = storage_alignment;  ///< of accesses: what divides all places and runs of tiles
 };
 
+/// How often tasks of a split flow of the run use memory, run of bytes by run. O(rows · accesses · dims).
+inline extent_t uses_of_split_tasks(const sharded_program& p, const program_plan& plan) {
+  extent_t uses = 0;
+  for (const plan_row& r : plan.row) {
+    const program_step& s = p.step[r.step];
+    extent_t of_rank = 0;
+    visit_values(p, s, [&](int v, bool) { of_rank += s.tile.dim < 0 ? 1 : runs_in(p, v, s.tile); });
+    uses += of_rank * plan.ranks_of(r.part).count * (s.is_move ? 3 : 1);  // an open, a copy and a close
+  }
+  return uses;
+}
+
 }}  // namespace hyperparallel::v0_2

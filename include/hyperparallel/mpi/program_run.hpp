@@ -35,7 +35,8 @@ class mpi_program_run {
         writes_(run.plan.writes),
         survives_(run.plan.survives),
         row_(run.plan.row),
-        split_(split_of(world, l, run, world.process())) {
+        split_(split_of(world, l, run, world.process())),
+        uses_(uses_of_split_tasks(l.program, run.plan)) {
     if (world.process() == 0 && is_proved()) prove(l, run);
     received_.assign(static_cast<std::size_t>(world.ranks()), 0);
     for (int row = 0; row < row_.size; ++row) count_received(l.pulls, row);
@@ -61,8 +62,8 @@ class mpi_program_run {
   bool writes(int storage) const { return writes_[storage]; }
   /// Bytes that other ranks bring to a rank in one run.
   std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
-  /// Whether the split flow was proved: not where there are very many messages.
-  bool is_proved() const { return split_.messages <= most_proved_messages; }
+  /// Whether the split flow was proved: not where there are very many messages, or runs of bytes that tiles use.
+  bool is_proved() const { return split_.messages <= most_proved_messages && uses_ <= most_proved_uses; }
   /// Bytes beside the memory of the ranks, for terms of sums in open rows.
   std::int64_t staging_bytes() const { return staging_.bytes(); }
 
@@ -113,6 +114,7 @@ class mpi_program_run {
   };
 
   static constexpr int most_proved_messages = 1 << 18;
+  static constexpr extent_t most_proved_uses = 1 << 16;  // histories of partial uses cost their squares
 
   const growing_array<split_entry>& entries() const { return split_.entry[world_.process()]; }
   static split_flow split_of(const mpi_world& world, const lowered_program& l, const lowered_run& run, int only) {
@@ -219,6 +221,7 @@ class mpi_program_run {
   growing_array<bool> writes_, survives_;
   growing_array<plan_row> row_;
   split_flow split_;                    ///< of this process
+  extent_t uses_ = 0;                   ///< of memory, by all processes
   std::vector<compute_step> computes_;  ///< in the order of the entries
   std::deque<move_messages> moves_;     ///< in the order in which they open
   std::vector<move_messages*> move_;    ///< of each row
