@@ -426,10 +426,10 @@ void program_error() {
 
   hp::model_run_options in_tiles;
   in_tiles.program.tiles = {"experts.*"};
-  assert(text_of<hp::program_error>([&] { hp::model_run<float> run(product, strategy, in_tiles); }) ==
+  assert(text_of<hp::program_error>([&] { hp::model_run<float> none(product, strategy, in_tiles); }) ==
          "tiles: \"experts.*\" names no operator of the model");
   in_tiles.program.tiles = {"up"};
-  assert(text_of<hp::program_error>([&] { hp::model_run<float> run(product, strategy, in_tiles); }) ==
+  assert(text_of<hp::program_error>([&] { hp::model_run<float> none(product, strategy, in_tiles); }) ==
          "tiles: what \"up\" names is beside no move whose tiles it can follow under strategy dp");
 }
 
