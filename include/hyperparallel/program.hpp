@@ -60,6 +60,7 @@
 #include <hyperparallel/price/action_memory.hpp>
 #include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/price/device_traffic.hpp>
+#include <hyperparallel/price/fastest_tiles.hpp>
 #include <hyperparallel/price/folded_period.hpp>
 #include <hyperparallel/price/layer_weights.hpp>
 #include <hyperparallel/price/lookahead.hpp>
