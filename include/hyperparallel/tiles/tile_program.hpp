@@ -13,9 +13,9 @@
 //
 // Laws: each tile of a step stands there once, and the rest of the program as before but for that order; a step comes
 // after what it reads, and after readers of what it writes. A section without a move, or without a dim that every device
-// cuts alike and into few runs of bytes, stays as it is; so do moves that reduce, rotate, stage or go between parts or tiers. Every built-in operator
-// computes tiles with the bits of the whole (`check_operator` asks it of any). What a tiled program is worth says the
-// proof of its plan (lowering/program_proof.hpp). O(steps · accesses + tiles).
+// cuts alike and into few runs of bytes, stays as it is; so do moves that reduce, rotate, stage or go between parts or
+// tiers. Every built-in operator computes tiles with the bits of the whole (`check_operator` asks it of any). What a tiled
+// program is worth says the proof of its plan (lowering/program_proof.hpp). O(steps · accesses + tiles).
 
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
