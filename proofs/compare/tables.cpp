@@ -157,7 +157,7 @@ int main(int argc, char** argv) {
   std::mt19937 random(argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1U);
   std::vector<mutant> whole = programs::whole_tables(false);
   for (mutant& m : programs::tiled_tables())  // the model's places lie in lists
-    if (places_of(m.l).run.size < 500) whole.push_back(std::move(m));
+    if (places_of(m.l).run.size < 300) whole.push_back(std::move(m));
   for (const mutant& m : whole) print_table("whole", m.l, m.table);
   for (int i = 0; i < count;) {
     const auto how = static_cast<mutation>(i / 2 % static_cast<int>(mutation::count));
