@@ -245,7 +245,7 @@ if(TARGET hp)
            COMMAND sh -c "timeout --foreground --preserve-status -s TERM 2 \"$0\" plan \"$1\" --devices 8192 --effort 200 2>&1"
                    "$<TARGET_FILE:hp>" "${CMAKE_CURRENT_SOURCE_DIR}/configs/deepseek_v3.json")
   set_tests_properties(refusal.hp.plan.interrupted PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
-                       "ended by Ctrl-C with [1-9][0-9]* plans left")
+                       "ended by Ctrl-C (with [1-9][0-9]* plans left|while legal plans were listed)")  # on a busy machine
   hyperparallel_add_refusal(hp plan.html_into_no_folder 2 "cannot write 'missing/plan.html'" plan "${llama}" --devices 16 --html
                             missing/plan.html)
   hyperparallel_add_refusal(hp plan.html_exists 2 "llama3_8b.json' exists; --force overwrites it" plan "${llama}" --devices 16
