@@ -87,16 +87,16 @@ TEST(TiledTraining, HasTheBitsOfTrainingWithout) {
   const hp::graph g = moe(hp::f64);
   EXPECT_EQ(hold_all_strategies<double>(g, 2, "*.experts.*", {1, 2}), 12);
   EXPECT_EQ(hold_all_strategies<double>(g, 4, "*.experts.*", {1, 2}), 14);
-  EXPECT_EQ(hold_all_strategies<double>(g, 2, "*", {1, 2}), 18);
-  EXPECT_EQ(hold_all_strategies<double>(g, 4, "*", {1, 2}), 21);
-  EXPECT_EQ(hold_all_strategies<double>(g, 8, "*", {2}), 18);
+  EXPECT_EQ(hold_all_strategies<double>(g, 2, "*", {1, 2}), 16);
+  EXPECT_EQ(hold_all_strategies<double>(g, 4, "*", {1, 2}), 19);
+  EXPECT_EQ(hold_all_strategies<double>(g, 8, "*", {2}), 16);
 }
 
 // Sums of floats of 16 bits are rounded once a call, so a tile is as many calls as it has intervals, not fewer sums.
 TEST(TiledTraining, HasTheBitsInOtherTypesAndOfMicroBatches) {
-  EXPECT_GE(hold_all_strategies<float>(moe(hp::f32), 4, "*", {2}), 20);
-  EXPECT_GE(hold_all_strategies<float>(moe(hp::data_type::bf16), 4, "*", {2}), 20);
-  EXPECT_GE(hold_all_strategies<double>(moe(hp::f64, 3), 4, "*", {2}), 20);
+  EXPECT_GE(hold_all_strategies<float>(moe(hp::f32), 4, "*", {2}), 19);
+  EXPECT_GE(hold_all_strategies<float>(moe(hp::data_type::bf16), 4, "*", {2}), 19);
+  EXPECT_GE(hold_all_strategies<double>(moe(hp::f64, 3), 4, "*", {2}), 19);
 }
 
 // Kernels that are late at random, on more threads than cores: a thousand runs with --exhaustive.
