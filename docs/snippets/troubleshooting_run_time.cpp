@@ -444,9 +444,8 @@ void program_error() {
   const int weight = checked.world().home_of(checked.world().tensor("weight"));
   const_cast<std::byte*>(checked.world().block_of(weight, 0))[2] ^= std::byte{1};
   assert(text_of<hp::task_error>([&] { checked.train_step(feed); }) ==
-         "task 0 on rank 0: up (contract) writing up failed: \"weight\" of rank 0 is not what was written: its "
-         "checksum "
-         "has changed");
+         "task 0 on rank 0: up (contract) writing up failed: "
+         "\"weight\" of rank 0 is not what was written: its checksum has changed");
   with_checks.program.checks.share = 0;
   assert(text_of<hp::program_error>([&] { hp::model_run<float> none(trained, strategy, with_checks); }) ==
          "checks: one in 0 tasks cannot run twice");
