@@ -63,6 +63,7 @@ WITHOUT_TEST = {
     "report/page_script.hpp": "likewise",
     "report/page_style.hpp": "a style that page.hpp writes",
     "world/program_error.hpp": "a type alone",
+    "world/corruption_checks.hpp": "options and an error; task_checks_test provokes it in every way",
     "world/program_options.hpp": "options alone; program_world_test tries them",
     "exec/run_options.hpp": "options alone; executor_test tries them",
     "support/version.hpp": "numbers only; the consumer projects assert on them",

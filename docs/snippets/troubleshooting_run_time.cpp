@@ -3,6 +3,7 @@
 #undef NDEBUG
 #include <cassert>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <stdexcept>
@@ -431,6 +432,23 @@ void program_error() {
   in_tiles.program.tiles = {"up"};
   assert(text_of<hp::program_error>([&] { hp::model_run<float> none(product, strategy, in_tiles); }) ==
          "tiles: what \"up\" names is beside no move whose tiles it can follow under strategy dp");
+
+  hp::graph trained = product;
+  hp::append_optimizer(trained, {.kind = hp::optimizer_kind::sgd});
+  hp::model_run_options with_checks;
+  with_checks.program.execution.threads = 1;
+  with_checks.program.checks.state = true;
+  hp::model_run<float> checked(trained, strategy, with_checks);
+  const auto feed = [&](int) { checked.set_random_inputs(1); };
+  checked.train_step(feed);
+  const int weight = checked.world().home_of(checked.world().tensor("weight"));
+  const_cast<std::byte*>(checked.world().block_of(weight, 0))[2] ^= std::byte{1};
+  assert(text_of<hp::task_error>([&] { checked.train_step(feed); }) ==
+         "task 0 on rank 0: up (contract) writing up failed: "
+         "\"weight\" of rank 0 is not what was written: its checksum has changed");
+  with_checks.program.checks.share = 0;
+  assert(text_of<hp::program_error>([&] { hp::model_run<float> none(trained, strategy, with_checks); }) ==
+         "checks: one in 0 tasks cannot run twice");
 }
 
 // Memory tiers by hand: 2 KiB to work in, 4 KiB behind them.

@@ -69,6 +69,14 @@ int main(int argc, char** argv) {
                      "names of operators that are computed in tiles, as '*.experts.*', so that moves hide behind them")
           ->delimiter(',');
   app.add_option("--most-tiles", o.most_tiles, "of an operator (default: 8)")->check(whole(2, 1024))->needs(tiles);
+  CLI::Option* const checks =
+      app.add_option("--check", o.checks,
+                     "against silent corruption: tasks, moves, state, or several of them by commas")
+          ->delimiter(',')
+          ->check(CLI::IsMember({"tasks", "moves", "state"}));
+  app.add_option("--check-share", o.check_share, "one in so many tasks runs twice in a step (default: 1)")
+      ->check(whole(1, 1'000'000))
+      ->needs(checks);
   app.add_option("--hbm-budget", o.hbm_budget,
                  "memory of a rank: 50% of what it would be, 48M, or auto; the rest leaves for a slower tier")
       ->check([](const std::string& text) { return text == "auto" ? "" : budget_trouble(text); });

@@ -32,6 +32,8 @@ struct train_options {
   std::string resume{};
   std::vector<std::string> tiles{};  ///< patterns of names of operators
   int most_tiles = 8;
+  std::vector<std::string> checks{};  ///< against silent corruption: tasks, moves, state
+  int check_share = 1;
   std::string hbm_budget{};
   double tier_bandwidth = 4;
   double most_ratio = 0;  ///< of validation loss to bigram entropy; 0: any

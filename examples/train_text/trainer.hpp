@@ -116,6 +116,12 @@ class trainer {
     hp::model_run_options r;
     r.seed = o.seed;
     r.program.execution.threads = o.threads;
+    for (const std::string& check : o.checks) {
+      r.program.checks.tasks = r.program.checks.tasks || check == "tasks";
+      r.program.checks.moves = r.program.checks.moves || check == "moves";
+      r.program.checks.state = r.program.checks.state || check == "state";
+    }
+    r.program.checks.share = o.check_share;
     return r;
   }
   static hp::sharded_program program_of(const hp::graph& g, const chosen_strategy& s) {

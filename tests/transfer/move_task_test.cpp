@@ -139,6 +139,33 @@ TEST(MoveTask, TakesEveryLayoutToEveryOtherByEveryCandidate) {
   EXPECT_GT(two_parts, 10);
 }
 
+// What is flipped in the copy of a run is found where it is, if the move writes there.
+TEST(MoveTask, ASecondRunElsewhereWritesTheSame) {
+  std::mt19937 random(12);
+  const int tries = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 5000 : 300;
+  const hp::reduce_op ops[] = {hp::reduce_op::none, hp::reduce_op::sum, hp::reduce_op::max};
+  int flips = 0;
+  for (int n = 0; n < tries; ++n) {
+    const moved m(programs::random_move(random, ops[n % 3], hp::f64), random);
+    for (const hp::move_task& t : m.tasks) {
+      t.run();
+      std::vector<std::byte> other(static_cast<std::size_t>(t.reach()));
+      t.run_into(other.data());
+      ASSERT_EQ(t.first_difference(other.data()), -1);
+      if (other.empty()) continue;
+      const std::size_t at = random() % other.size();
+      other[at] ^= std::byte{16};
+      const std::int64_t found = t.first_difference(other.data());
+      ASSERT_TRUE(found == static_cast<std::int64_t>(at) || found == -1);
+      other[at] ^= std::byte{16};
+      other.back() ^= std::byte{1};
+      ASSERT_EQ(t.first_difference(other.data()), t.reach() - 1);
+      ++flips;
+    }
+  }
+  EXPECT_GE(flips, tries);
+}
+
 TEST(MoveTask, RotatesWholeBlocks) {
   std::mt19937 random(11);
   for (int n = 0; n < 100; ++n) {

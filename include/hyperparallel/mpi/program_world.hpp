@@ -93,6 +93,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     lowered_program p;
     std::string statement;
     const std::string complaint = detail::complaint_of([&] {
+      if (options.checks.any()) throw program_error("checks: tasks are checked on threads, not over MPI");
       p = lowered_for(make(), data_type_of<T>, options);
       if (const int n = ranks_of(p.program); n != world.ranks())
         throw program_error("the program is for " + std::to_string(n) + " ranks, the world has " +

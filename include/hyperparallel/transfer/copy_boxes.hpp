@@ -6,6 +6,7 @@
 // joins it. Law: the flattened copy moves each element of the box exactly once, to the place that the two row-major
 // addresses say, and its innermost run is the longest that is contiguous on both sides.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -185,6 +186,12 @@ inline std::int64_t copy_strided(const strided_copy& s, const std::byte* source,
     moved += rows * s.run;
   } while (detail::step_to_next(s, outer, index, source, target));
   return moved;
+}
+
+/// The first byte in which the two differ, or -1.
+inline std::int64_t first_byte_apart(const std::byte* a, const std::byte* b, std::int64_t bytes) {
+  if (bytes == 0 || std::memcmp(a, b, static_cast<std::size_t>(bytes)) == 0) return -1;
+  return std::mismatch(a, a + bytes, b).first - a;
 }
 
 inline std::int64_t copy_box(const box_copy& b, const std::byte* source, std::byte* target) {

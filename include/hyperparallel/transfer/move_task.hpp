@@ -32,7 +32,13 @@ class move_task {
   /// Bytes that others bring in one run.
   std::int64_t received() const { return received_; }
 
-  void run() const;
+  void run() const { run_into(target_); }
+  /// The same into other memory, laid out as the target.
+  void run_into(std::byte* target) const;
+  /// Bytes of the target's block up to the last one that is written.
+  std::int64_t reach() const;
+  /// The first byte that is written whose value in `other` is another than in the target, or -1.
+  std::int64_t first_difference(const std::byte* other) const;
 
  private:
   /// A box and its terms, which lie at equal offsets of their blocks.
@@ -42,7 +48,7 @@ class move_task {
     int terms = 1;
   };
 
-  void fold(const part& p) const;
+  void fold(const part& p, std::byte* target) const;
 
   std::byte* target_ = nullptr;
   kernels::term_fold fold_{};

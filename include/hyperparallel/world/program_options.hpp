@@ -10,6 +10,7 @@
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/redistribution/interconnect.hpp>
 #include <hyperparallel/tiles/tile_program.hpp>
+#include <hyperparallel/world/corruption_checks.hpp>
 #include <hyperparallel/world/gradient_overflow.hpp>
 #include <hyperparallel/world/memory_budget.hpp>
 
@@ -32,6 +33,7 @@ struct program_options {
   bool measured = false;   ///< `step_durations` can be asked for
   run_pace pace{};         ///< on threads: tasks last what they take on a device; needs the `topology`
   overflow_response overflow = overflow_response::stop;  ///< to a gradient of 16 bits that is not finite
+  corruption_checks checks{};                            ///< on threads: against bits that change by themselves
 };
 
 /// How a program that is lowered already is to be run by these kernels: `program_options` less what changes a plan or asks
@@ -41,6 +43,7 @@ struct planned_options {
   executor_options execution{};
   bool measured = false;
   overflow_response overflow = overflow_response::stop;
+  corruption_checks checks{};
 };
 
 }}  // namespace hyperparallel::v0_2

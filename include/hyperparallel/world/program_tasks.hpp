@@ -28,6 +28,8 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
+class task_checks;
+
 /// Throws program_error where an operator's box has another size than the block of its value.
 void check_block(const sharded_program& p, const graph_operator& op, int value, int rank, extent_t elements);
 std::string name_of_whole_step(const sharded_program& p, int step);
@@ -65,6 +67,9 @@ class program_tasks {
   program_tasks(const sharded_program& p, const program_pulls& pulls, const program_memory& memory,
                 kernel_choice choose, const std::vector<offload_link>& tier_link = {}, bool measured = false,
                 data_type computes = data_type::f32);
+
+  /// From here on tasks are carried out with these checks, which must outlive it; none: without.
+  void set_checks(detail::task_checks* checks) { checks_ = checks; }
 
   /// Number of the training step that kernels are told; from 1. Domain: not during a run.
   void set_training_step(std::int64_t step) { training_step_ = step; }
@@ -115,6 +120,8 @@ class program_tasks {
     int first_rank = 0, part_ranks = 1;  ///< of the step's part
     int micro_batch = 0;
     const std::int64_t* training_step = nullptr;
+    detail::task_checks* const* checks = nullptr;  ///< of all steps
+    int step = 0;
     std::string name;
 
     /// Where an item's call or transfers are.
@@ -134,10 +141,7 @@ class program_tasks {
   static void timed(const kernel_call& c);
   static void paced(const kernel_call& c);
   static void paced_copy(const kernel_call& c);
-  static void move(const kernel_call& c) {
-    const step_work& work = *static_cast<const step_work*>(c.user);
-    work.move[work.place_of(c.item)].run();
-  }
+  static void move(const kernel_call& c);
 
   void pace_copies(const sharded_program& p, int step, step_work& work);
 
@@ -147,6 +151,7 @@ class program_tasks {
   std::vector<paced_queue> paced_;   ///< of each kind of queue and rank, where a run has a pace
   std::vector<detail::owned<step_work>> step_;
   std::int64_t training_step_ = 1;
+  detail::task_checks* checks_ = nullptr;
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -12,6 +12,7 @@
 #include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
+#include <hyperparallel/world/task_checks.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -183,6 +184,8 @@ HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const 
   for (int s = 0; s < p.step.size; ++s) {
     step_work& work = *step_.emplace_back(detail::make_owned<step_work>());
     work.training_step = &training_step_;
+    work.checks = &checks_;
+    work.step = s;
     work.ranks = memory.ranks();
     work.first_rank = first_rank_of(p, part_of_step(p, p.step[s]));
     work.part_ranks = ranks_of_part(p, part_of_step(p, p.step[s]));
@@ -224,7 +227,19 @@ HYPERPARALLEL_BODY void program_tasks::compute(const kernel_call& c) {
   const step_work& work = *static_cast<const step_work*>(c.user);
   operator_call call = work.call[work.place_of(c.item)];
   call.step = number_of_call(*work.training_step, work.micro_batch);
-  work.kernel(call);
+  if (*work.checks != nullptr)
+    (*work.checks)->compute(work.step, c.item % work.ranks, *work.training_step, work.kernel, call);
+  else
+    work.kernel(call);
+}
+
+HYPERPARALLEL_BODY void program_tasks::move(const kernel_call& c) {
+  const step_work& work = *static_cast<const step_work*>(c.user);
+  const move_task& task = work.move[work.place_of(c.item)];
+  if (*work.checks != nullptr)
+    (*work.checks)->move(work.step, c.item / work.ranks, c.item % work.ranks, *work.training_step, task);
+  else
+    task.run();
 }
 
 HYPERPARALLEL_BODY void program_tasks::timed(const kernel_call& c) {

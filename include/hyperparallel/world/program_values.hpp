@@ -37,6 +37,12 @@ namespace hyperparallel { inline namespace v0_2 {
 
 class program_memory;
 
+namespace detail {
+
+class block_sums;
+
+}  // namespace detail
+
 template <class World, class T>
 class program_values {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "kernels compute in float or double");
@@ -64,7 +70,8 @@ class program_values {
   bool is_used(int t) const { return program().home[t] >= 0; }
 
   /// The whole tensor as it is: what lives from step to step, or what a run has left; terms that wait are reduced.
-  /// Throws where its memory has been taken by another since, or nothing has written it yet.
+  /// Throws where its memory has been taken by another since, or nothing has written it yet; corruption_error where
+  /// `corruption_checks::state` is asked and a bit of it has changed.
   std::vector<T> get(int t) const;
   std::vector<T> get(const std::string& name) const { return get(tensor(name)); }
   std::vector<std::int32_t> get_index(int t) const;
@@ -76,7 +83,7 @@ class program_values {
   bool hosts(int rank) const;
   /// The value that a tensor has between steps. Throws program_error where it has none.
   int home_of(int t) const;
-  /// Domain here and below: the rank's memory is here and of the part that has the value.
+  /// Domain here and below: the rank's memory is here and of the part that has the value. Throws corruption_error as `get`.
   const std::byte* block_of(int value, int rank) const;
   /// Gives a rank its block of a home. A tensor has a value when all blocks of all its homes have.
   void set_block(int value, int rank, std::span<const std::byte> elements);
@@ -182,6 +189,11 @@ class program_values {
 
   std::string label(int t) const;
 
+  /// Throws corruption_error where a block of the value is not what was written, if somebody keeps sums.
+  void check_bits(int value) const;
+  /// Who keeps sums of blocks from here on.
+  void keep_sums(detail::block_sums* sums);
+
   lowered_program lowered_;
   program_slots slots_;
   detail::owned<program_memory> memory_;
@@ -214,6 +226,7 @@ class program_values {
   static std::string place_text(const shape& s, extent_t element);
 
   graph_status training_{};  ///< why steps would not train
+  detail::block_sums* sums_ = nullptr;
   overflow_response overflow_;
   growing_array<int> watched_gradients_;  ///< values that are looked at before an update
   std::vector<index_range> index_range_;  ///< of each tensor of numbers of rows or labels

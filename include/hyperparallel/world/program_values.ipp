@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/world/block_sums.hpp>
 #include <hyperparallel/world/program_memory.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
 #include <hyperparallel/world/program_values.hpp>
@@ -34,6 +35,7 @@ void program_values<World, T>::clear(int t) {
   if (program().home[t] < 0) throw program_error(label(t) + " is read by no step and has no place");
   visit_homes(program(), t, [&](int v) {
     memory_->clear(v);
+    if (sums_ != nullptr) sums_->take(v);
     valid(program().value[v].storage) = true;
   });
 }
@@ -67,12 +69,28 @@ int program_values<World, T>::home_of(int t) const {
 
 template <class World, class T>
 const std::byte* program_values<World, T>::block_of(int value, int rank) const {
+  if (sums_ != nullptr) sums_->check(value, rank);
   return memory_->block(value, rank);
+}
+
+template <class World, class T>
+void program_values<World, T>::check_bits(int value) const {
+  if (sums_ != nullptr) sums_->check(value);
+}
+
+template <class World, class T>
+void program_values<World, T>::keep_sums(detail::block_sums* sums) {
+  sums_ = sums;
+  for (int t = 0; t < program().home.size && sums != nullptr; ++t)
+    visit_homes(program(), t, [&](int v) {
+      if (valid(program().value[v].storage)) sums->take(v);
+    });
 }
 
 template <class World, class T>
 void program_values<World, T>::set_block(int value, int rank, std::span<const std::byte> elements) {
   if (!elements.empty()) std::memcpy(memory_->block(value, rank), elements.data(), elements.size());
+  if (sums_ != nullptr) sums_->take(value, rank);
   valid(program().value[value].storage) = true;
 }
 
@@ -180,6 +198,7 @@ void program_values<World, T>::set_home(int t, data_type type, const void* whole
     visit_homes(program(), t, [&](int v) {
       if (fed && v != home + fed_) return;
       memory_->scatter(v, elements_stored);
+      if (sums_ != nullptr) sums_->take(v);
       valid(program().value[v].storage) = true;
     });
   };

@@ -13,6 +13,7 @@
 #include <hyperparallel/world/program_tasks.hpp>
 #include <hyperparallel/world/program_values.ipp>
 #include <hyperparallel/world/program_world.hpp>
+#include <hyperparallel/world/task_checks.hpp>
 #include <hyperparallel/world/world_lowering.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -31,18 +32,22 @@ struct program_means {
 /// outlive them.
 class program_runs {
  public:
-  program_runs(lowered_program& l, const program_means& means, const program_memory& memory, data_type computes,
-               const program_options& options)
+  program_runs(lowered_program& l, const program_means& means, const program_slots& s, const program_memory& memory,
+               data_type computes, const program_options& options)
       : lowered_(l),
         means_(means),
         execution_(options.execution),
         pace_(options.pace),
         tasks_(l.program, l.pulls, memory, means.kernels, options.budget.tiers, options.measured, computes) {
     execution_.copy_workers = execution_.copy_workers || !options.budget.tiers.empty();
+    if (!options.checks.any()) return;
+    checks_ = make_owned<task_checks>(l.program, l.pulls, s, memory, options.checks);
+    tasks_.set_checks(checks_.get());
   }
 
   program_tasks& tasks() { return tasks_; }
   const program_tasks& tasks() const { return tasks_; }
+  block_sums* sums() { return checks_.get() == nullptr ? nullptr : checks_->sums(); }
 
   program_run& run_of(unsigned phases) {
     for (const detail::owned<program_run>& f : run_)
@@ -73,6 +78,7 @@ class program_runs {
   executor_options execution_;
   run_pace pace_;
   program_tasks tasks_;
+  owned<task_checks> checks_;
   std::atomic<program_run*> running_{nullptr};
   std::vector<detail::owned<program_run>> run_;
 };
@@ -98,7 +104,10 @@ template <class T>
 program_world<T>::program_world(lowered_program&& l, const planned_options& options)
     : program_world((check_element_types(l.program, data_type_of<T>), std::move(l)),
                     {&refuse_run, options.kernels, nullptr},
-                    {.execution = options.execution, .measured = options.measured, .overflow = options.overflow}) {}
+                    {.execution = options.execution,
+                     .measured = options.measured,
+                     .overflow = options.overflow,
+                     .checks = options.checks}) {}
 
 template <class T>
 void program_world<T>::refuse_run(lowered_program& l, unsigned phases) {
@@ -110,7 +119,9 @@ void program_world<T>::refuse_run(lowered_program& l, unsigned phases) {
 template <class T>
 program_world<T>::program_world(lowered_program&& l, const detail::program_means& means, const program_options& options)
     : values(std::move(l), all_ranks(l.program), options.overflow),
-      runs_(detail::make_owned<detail::program_runs>(this->lowered_, means, *this->memory_, data_type_of<T>, options)) {
+      runs_(detail::make_owned<detail::program_runs>(this->lowered_, means, this->slots_, *this->memory_,
+                                                     data_type_of<T>, options)) {
+  this->keep_sums(runs_->sums());
 }
 
 template <class T>
@@ -138,11 +149,13 @@ int program_world<T>::tasks(unsigned phases) {
 
 template <class T>
 void program_world<T>::gather(int value, T* whole) const {
+  this->check_bits(value);
   this->memory_->gather(value, whole);
 }
 
 template <class T>
 void program_world<T>::gather(int value, std::int32_t* whole) const {
+  this->check_bits(value);
   this->memory_->gather(value, whole);
 }
 
