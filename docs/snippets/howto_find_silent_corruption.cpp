@@ -8,6 +8,7 @@
 #include <string>
 
 #include <hyperparallel/checkpoint/run_checkpoints.hpp>
+#include <hyperparallel/exec/failure.hpp>
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>

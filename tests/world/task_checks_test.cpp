@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One flipped bit in any task of a training step, or in memory between tasks and between steps, is found within the step,
 // by name; without one nothing is, and training has the bits of training without checks.
+#include <hyperparallel/exec/failure.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
