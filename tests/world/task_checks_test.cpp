@@ -5,6 +5,7 @@
 #include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
+#include <hyperparallel/world/program_tasks.hpp>
 #include <hyperparallel/world/task_checks.hpp>
 
 #include <lowering/one_move.hpp>
