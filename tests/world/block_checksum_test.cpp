@@ -19,7 +19,7 @@ std::vector<std::byte> random_bytes(std::size_t n, std::mt19937& random) {
 }
 
 std::uint64_t sum_of(const std::vector<std::byte>& b) {
-  return hp::detail::checksum_of(b.data(), static_cast<std::int64_t>(b.size()), 0);
+  return hp::detail::block_checksum(b.data(), static_cast<std::int64_t>(b.size()), 0);
 }
 
 TEST(BlockChecksum, NoFlippedBitIsMissed) {
@@ -56,11 +56,11 @@ TEST(BlockChecksum, OnlyTheBytesOfTheRunsCount) {
   std::mt19937 random(3);
   std::vector<std::byte> b = random_bytes(100, random);
   const std::vector<hp::detail::byte_run> runs{{0, 10}, {20, 40}, {99, 1}};
-  const std::uint64_t sum = hp::detail::checksum_of(b.data(), runs);
+  const std::uint64_t sum = hp::detail::block_checksum(b.data(), runs);
   for (std::size_t i = 0; i < b.size(); ++i) {
     b[i] ^= std::byte{4};
     const bool counts = i < 10 || (i >= 20 && i < 60) || i == 99;
-    EXPECT_EQ(hp::detail::checksum_of(b.data(), runs) != sum, counts) << i;
+    EXPECT_EQ(hp::detail::block_checksum(b.data(), runs) != sum, counts) << i;
     b[i] ^= std::byte{4};
   }
 }

@@ -28,7 +28,7 @@ inline std::uint64_t joined_product(std::uint64_t a, std::uint64_t b) {
 }
 
 /// The sum after so many bytes more.
-inline std::uint64_t checksum_of(const std::byte* bytes, std::int64_t count, std::uint64_t sum) {
+inline std::uint64_t block_checksum(const std::byte* bytes, std::int64_t count, std::uint64_t sum) {
   constexpr std::uint64_t odd[] = {0xA0761D6478BD642Fu, 0xE7037ED1A0B428DBu, 0x8EBC6AF09C88C6E3u, 0x589965CC75374CC3u};
   const auto word_at = [&](std::int64_t at) {
     std::uint64_t word = 0;
@@ -53,9 +53,9 @@ inline std::uint64_t checksum_of(const std::byte* bytes, std::int64_t count, std
   return joined_product(last ^ odd[2], sum ^ odd[0]);
 }
 
-inline std::uint64_t checksum_of(const std::byte* block, const std::vector<byte_run>& runs) {
+inline std::uint64_t block_checksum(const std::byte* block, const std::vector<byte_run>& runs) {
   std::uint64_t sum = 0;
-  for (const byte_run& r : runs) sum = checksum_of(block + r.begin, r.bytes, sum);
+  for (const byte_run& r : runs) sum = block_checksum(block + r.begin, r.bytes, sum);
   return sum;
 }
 

@@ -109,7 +109,7 @@ HYPERPARALLEL_BODY block_sums::list block_sums::pieces_of(int place, int value, 
 HYPERPARALLEL_BODY void block_sums::take(const list& pieces) {
   for (const int i : pieces) {
     piece& one = piece_[static_cast<std::size_t>(i)];
-    one.sum = checksum_of(one.block, one.run);
+    one.sum = block_checksum(one.block, one.run);
     one.known = true;
   }
 }
@@ -117,7 +117,7 @@ HYPERPARALLEL_BODY void block_sums::take(const list& pieces) {
 HYPERPARALLEL_BODY void block_sums::check(const list& pieces) const {
   for (const int i : pieces) {
     const piece& one = piece_[static_cast<std::size_t>(i)];
-    if (!one.known || one.sum == checksum_of(one.block, one.run)) continue;
+    if (!one.known || one.sum == block_checksum(one.block, one.run)) continue;
     const home& of = home_[static_cast<std::size_t>(i)];
     throw corruption_error(of.rank, of.place < program_.storage.size
                                         ? program_.graph.name_of_tensor(program_.storage[of.place].tensor)
