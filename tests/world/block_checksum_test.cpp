@@ -22,17 +22,24 @@ std::uint64_t sum_of(const std::vector<std::byte>& b) {
   return hp::detail::block_checksum(b.data(), static_cast<std::int64_t>(b.size()), 0);
 }
 
+/// How many values the sums of a block and of all blocks that differ from it in one bit have.
+std::size_t sums_around(std::vector<std::byte> b) {
+  std::set<std::uint64_t> sums{sum_of(b)};
+  for (std::size_t bit = 0; bit < 8 * b.size(); ++bit) {
+    b[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+    sums.insert(sum_of(b));
+    b[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+  }
+  return sums.size();
+}
+
+// Of random bytes, of zeros, as fresh moments and gradients are, and of ones.
 TEST(BlockChecksum, NoFlippedBitIsMissed) {
   std::mt19937 random(1);
   for (std::size_t n = 1; n < 150; ++n) {
-    std::vector<std::byte> b = random_bytes(n, random);
-    std::set<std::uint64_t> sums{sum_of(b)};
-    for (std::size_t bit = 0; bit < 8 * n; ++bit) {
-      b[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
-      sums.insert(sum_of(b));
-      b[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
-    }
-    ASSERT_EQ(sums.size(), 8 * n + 1) << n << " bytes";
+    ASSERT_EQ(sums_around(random_bytes(n, random)), 8 * n + 1) << n << " bytes";
+    ASSERT_EQ(sums_around(std::vector<std::byte>(n, std::byte{0})), 8 * n + 1) << n << " zeros";
+    ASSERT_EQ(sums_around(std::vector<std::byte>(n, std::byte{0xff})), 8 * n + 1) << n << " ones";
   }
 }
 

@@ -3,9 +3,9 @@
 // A checksum of 64 bits of runs of bytes, at the speed of memory, for blocks that are to stay what they are.
 //
 // Four sums take 16 bytes each in turn: the halves of the product of one word and the sum, and the other word and a constant,
-// joined. Laws: of equal bytes it is equal; blocks of equal runs that differ have the same one once in about 2^64, by chance,
+// joined with both factors, so that a factor of zero does not hide the other. Laws: of equal bytes it is equal; blocks of equal runs that differ have the same one once in about 2^64, by chance,
 // wherever they differ. It is no value of files: io/checksum.hpp has a code that others can compute. O(bytes).
-// Reference: Wang Yi, wyhash (https://github.com/wangyi-fudan/wyhash, public domain), whose step this is.
+// Reference: Wang Yi, wyhash (https://github.com/wangyi-fudan/wyhash, public domain), whose hardened step this is.
 
 #include <bit>
 #include <cstddef>
@@ -24,7 +24,7 @@ struct byte_run {
 inline std::uint64_t joined_product(std::uint64_t a, std::uint64_t b) {
   __extension__ using wide = unsigned __int128;
   const wide product = static_cast<wide>(a) * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64) ^ a ^ b;
 }
 
 /// The sum after so many bytes more.
@@ -37,7 +37,7 @@ inline std::uint64_t block_checksum(const std::byte* bytes, std::int64_t count, 
   };
   std::int64_t at = 0;
   if (count >= 64) {
-    std::uint64_t a = sum, b = sum + 1, c = sum + 2, d = sum + 3;
+    std::uint64_t a = sum ^ odd[1], b = sum ^ odd[2], c = sum ^ odd[3], d = sum ^ odd[0];
     for (; count - at >= 64; at += 64) {
       a = joined_product(word_at(at) ^ odd[0], word_at(at + 8) ^ a);
       b = joined_product(word_at(at + 16) ^ odd[1], word_at(at + 24) ^ b);
