@@ -61,7 +61,7 @@ class Plan:
     """Closed by `with`."""
 
     def __init__(self, library, axes, source, target, extents, element_bytes):
-        self.library = library
+        self.plans = library
         for ask in ("summary", "copy", "source_block", "target_block", "make"):
             getattr(library, f"hyperparallel_plan_{ask}").restype = ctypes.c_int
         if library.hyperparallel_plan_abi() != ABI:
@@ -82,11 +82,11 @@ class Plan:
         return self
 
     def __exit__(self, *_):
-        self.library.hyperparallel_plan_free(self.plan)
+        self.plans.hyperparallel_plan_free(self.plan)
 
     def ask(self, what, kind, *which):
         out = kind(ctypes.sizeof(kind))
-        if getattr(self.library, f"hyperparallel_plan_{what}")(self.plan, *which, ctypes.byref(out)) != 0:
+        if getattr(self.plans, f"hyperparallel_plan_{what}")(self.plan, *which, ctypes.byref(out)) != 0:
             raise Refused(f"hyperparallel_plan_{what} of {which}")
         return out
 
@@ -153,7 +153,7 @@ class ArraysOfTheStandardLibrary:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("library")
+    parser.add_argument("plan_library")
     parser.add_argument("--mesh", default="dp=2,tp=4")
     parser.add_argument("--from", dest="source", default="dp,None")
     parser.add_argument("--to", dest="target", default="None,(tp,dp)")
@@ -168,7 +168,7 @@ def main():
 
     whole = arrays.whole(extents)
     try:
-        with Plan(ctypes.CDLL(given.library), axes, given.source, given.target, extents, 4) as plan:
+        with Plan(ctypes.CDLL(given.plan_library), axes, given.source, given.target, extents, 4) as plan:
             held = {b.rank: arrays.slice(whole, extents, box_of(b)) for b in plan.blocks("source")}
             wanted = {b.rank: arrays.empty(b) for b in plan.blocks("target")}
             for c in plan.copies():

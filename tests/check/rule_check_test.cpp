@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/check/rule_check.hpp>
 
-#include <hyperparallel/check/operator_sample.hpp>
-#include <hyperparallel/kernels/operator_kernels.hpp>
+#include <check/sampled_operator.hpp>
 
 #include <gtest/gtest.h>
 
@@ -20,36 +19,21 @@ struct verdict {
   std::string complaint;
   std::set<std::string> cut;
 };
+using checked::loop_of;
+using checked::says;
+
 template <class Operator>
 verdict check(const hp::operator_options& how = {}) {
-  using list = hp::operators<hp::builtin, Operator>;
-  const hp::operator_check_options options;
-  const hp::detail::checked_operator checked{list::list, list::list.id_of(hp::operator_value_of<Operator>),
-                                             &hp::kernels_of<double, list>,
-                                             static_cast<int>(hp::detail::parts_written(Operator::text, false))};
-  hp::keyed_sequence engine{5};
-  hp::detail::sample_numbers random(options, engine);
   verdict v;
-  for (int round = 0; round < 40 && v.complaint.empty(); ++round) {
-    const hp::detail::operator_sample sample(checked, how, options, engine);
-    EXPECT_EQ(sample.complaint, "");
-    hp::detail::rule_check rule(sample, options, random);
-    rule.run();
-    v.complaint = rule.complaint;
-    v.cut.merge(rule.cut);
-  }
+  v.complaint = checked::first_complaint<Operator>(
+      how, [&](const hp::detail::operator_sample& sample, const hp::operator_check_options& options,
+               hp::detail::sample_numbers& random) {
+        hp::detail::rule_check rule(sample, options, random);
+        rule.run();
+        v.cut.merge(rule.cut);
+        return rule.complaint;
+      });
   return v;
-}
-bool says(const std::string& complaint, const std::string& words) {
-  EXPECT_NE(complaint.find(words), std::string::npos) << complaint;
-  return complaint.find(words) != std::string::npos;
-}
-
-/// The part of a loop that this call works on.
-const hp::loop_span& loop_of(const hp::operator_call& c, char letter) {
-  int f = 0;
-  while (c.rule->factor[f].letter != letter) ++f;
-  return c.loop[f];
 }
 
 /// y = 2 x, written as each mistake has it.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/check/tile_check.hpp>
 
-#include <hyperparallel/check/operator_sample.hpp>
-#include <hyperparallel/kernels/operator_kernels.hpp>
+#include <check/sampled_operator.hpp>
 
 #include <gtest/gtest.h>
 
@@ -15,34 +14,15 @@ using hp::const_view;
 using hp::extent_t;
 using hp::tensor_view;
 
-/// The first complaint of a few samples of the operator.
+using checked::loop_of;
+using checked::says;
+
 template <class Operator>
 std::string complaint_of() {
-  using list = hp::operators<hp::builtin, Operator>;
-  const hp::operator_check_options options;
-  const hp::operator_options how;
-  const hp::detail::checked_operator checked{list::list, list::list.id_of(hp::operator_value_of<Operator>),
-                                             &hp::kernels_of<double, list>,
-                                             static_cast<int>(hp::detail::parts_written(Operator::text, false))};
-  hp::keyed_sequence engine{5};
-  hp::detail::sample_numbers random(options, engine);
-  for (int round = 0; round < 40; ++round) {
-    const hp::detail::operator_sample sample(checked, how, options, engine);
-    EXPECT_EQ(sample.complaint, "");
-    const std::string complaint =
-        hp::detail::tile_check(sample, random).complaint_of(sample.run(sample.whole(), sample.operand));
-    if (!complaint.empty()) return complaint;
-  }
-  return {};
-}
-bool says(const std::string& complaint, const std::string& words) {
-  EXPECT_NE(complaint.find(words), std::string::npos) << complaint;
-  return complaint.find(words) != std::string::npos;
-}
-const hp::loop_span& loop_of(const hp::operator_call& c, char letter) {
-  int f = 0;
-  while (c.rule->factor[f].letter != letter) ++f;
-  return c.loop[f];
+  return checked::first_complaint<Operator>(
+      {}, [](const hp::detail::operator_sample& sample, const auto&, hp::detail::sample_numbers& random) {
+        return hp::detail::tile_check(sample, random).complaint_of(sample.run(sample.whole(), sample.operand));
+      });
 }
 
 /// Sums squares row by row; in an order that depends on the extent: within any tolerance, but no tile has its bits.

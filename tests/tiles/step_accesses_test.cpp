@@ -41,13 +41,4 @@ TEST(StepAccesses, MeetsWhatWritesOrIsWritten) {
   EXPECT_GT(free, 1000);
 }
 
-TEST(StepAccesses, CommonDimsAreInBothSets) {
-  hp::detail::dim_set a, b;
-  for (const int d : {3, 5, 40}) a.add(d);
-  for (const int d : {40, 2, 3}) b.add(d);
-  const hp::detail::dim_set both = a.common_with(b);
-  EXPECT_EQ(both.count, 2);
-  EXPECT_TRUE(both.has(3) && both.has(40) && !both.has(5) && !both.has(2));
-}
-
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A move without arithmetic as a list of copies of boxes, for whoever carries it out: another language, another
+// A move without arithmetic as a list of copies of boxes, to be carried out elsewhere: another language, another
 // transport, a library of one-sided puts.
 //
 //   const hp::interop::copy_list list = hp::interop::list_copies(from, to);   // two tensor_sides of one shape

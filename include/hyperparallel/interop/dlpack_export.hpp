@@ -8,7 +8,7 @@
 // Laws: the data are those of the view, at the same address; the owner lives until the deleter has been called, once,
 // from any thread; what is const is marked read-only. The older struct without a version has no such mark, so it takes
 // no const elements. An empty tensor has no data, as the format asks.
-// Domain: whoever is handed a tensor without the mark may write it.
+// Domain: a consumer may write a tensor without the mark.
 
 #include <memory>
 #include <type_traits>

@@ -9,7 +9,7 @@
 // The block is the rank's slice in the type that is stored, where it lies between steps: a run goes on with what has
 // been written into it. Laws: the run lives until the deleter has been called. Errors: exchange_error, and program_error
 // where the name is unknown or has no value between steps.
-// Domain: nobody reads or writes while a step runs; replicas of a slice are written alike, and so is the
+// Domain: no reads or writes while a step runs; replicas of a slice are written alike, and so is the
 // master of a parameter of 16 bits, from which the next update makes the parameter. Inputs are opened to readers
 // alone: a row or a label is checked where it is set.
 

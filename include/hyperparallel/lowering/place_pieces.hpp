@@ -34,7 +34,7 @@ class place_pieces {
     pieces.clear();
     for (const int place : places) {
       const int first = first_.item[place], end = first_.item[place + 1];
-      if (end - first > 1 && is_cut(cut_.item[place], tile))
+      if (end - first > 1 && are_of_one_cut(cut_.item[place], tile))
         pieces.push(first + tile.index);
       else
         for (int i = first; i < end; ++i) pieces.push(i);
@@ -42,16 +42,14 @@ class place_pieces {
   }
 
  private:
-  static constexpr bool is_cut(const step_tile& cut, const step_tile& tile) {
-    return cut.dim == tile.dim && cut.shard == tile.shard && cut.count == tile.count;
-  }
   constexpr void note(const sharded_program& p, int value, const step_tile& tile) {
     const program_value& v = p.value.item[value];
     step_tile& cut = cut_.item[v.storage];
     if (cut.dim == shared) return;
     const bool first = cut.dim < 0;
     if (first) cut = {tile.dim, tile.shard, 0, tile.count};
-    if (!is_cut(cut, tile) || place_of_dim(p.graph.tensor.item[v.tensor], tile.dim) < 0) cut = {shared, 0, 0, 1};
+    if (!are_of_one_cut(cut, tile) || place_of_dim(p.graph.tensor.item[v.tensor], tile.dim) < 0)
+      cut = {shared, 0, 0, 1};
   }
 
   static constexpr int shared = -2;

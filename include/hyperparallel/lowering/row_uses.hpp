@@ -27,8 +27,7 @@ struct proved_ranges {
 
   /// Whether the tile is one of those that the storage was cut into.
   constexpr bool is_cut_by(int place, const step_tile& t) const {
-    return place < cut.size && t.dim >= 0 && cut.item[place].dim == t.dim && cut.item[place].shard == t.shard &&
-           cut.item[place].count == t.count;
+    return place < cut.size && are_of_one_cut(cut.item[place], t);
   }
 };
 

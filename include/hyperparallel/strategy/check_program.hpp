@@ -180,13 +180,10 @@ struct written_values {
     return next == tile ? program_code::ok : program_code::tiles_are_out_of_order;
   }
   constexpr program_code why_unreadable(const sharded_program& p, int v, const step_tile& tile = {}) const {
-    const auto cut_so = [&](const step_tile& next) {
-      return tile.dim >= 0 && tile.dim == next.dim && tile.shard == next.shard && tile.count == next.count;
-    };
-    if (!written[v] && !(cut_so(tiles[v]) && tile.index < tiles[v].index))
+    if (!written[v] && !(are_of_one_cut(tile, tiles[v]) && tile.index < tiles[v].index))
       return program_code::value_is_read_before_it_is_written;
     const int there = held[p.value.item[v].storage];  // another value's tiles may have come as far as this one
-    return there == v || (there >= 0 && cut_so(tiles[there]) && tile.index >= tiles[there].index)
+    return there == v || (there >= 0 && are_of_one_cut(tile, tiles[there]) && tile.index >= tiles[there].index)
                ? program_code::ok
                : program_code::value_is_read_after_it_is_replaced;
   }

@@ -60,9 +60,7 @@ constexpr operator_work work_of(const sharded_program& p, const program_compute&
   const operator_value& value = p.graph.value_of(o);
   const mesh_shape& m = p.value.item[c.result[0]].layout.mesh;
   const auto bytes_in_tile = [&](int v) {
-    bool cut = false;
-    const graph_tensor& t = p.graph.tensor.item[p.value.item[v].tensor];
-    for (int d = 0; d < t.shape.rank; ++d) cut = cut || (tile.dim >= 0 && t.dim[d] == tile.dim);
+    const bool cut = tile.dim >= 0 && place_of_dim(p.graph.tensor.item[p.value.item[v].tensor], tile.dim) >= 0;
     return local_bytes(p, v) / (cut ? tile.count : 1);
   };
   operator_work w;

@@ -89,6 +89,18 @@ struct step_tile {
   friend constexpr bool operator==(const step_tile&, const step_tile&) = default;
 };
 
+/// Whether both are tiles of one cut: the same parts, whatever their numbers.
+constexpr bool are_of_one_cut(const step_tile& a, const step_tile& b) {
+  return a.dim >= 0 && a.dim == b.dim && a.shard == b.shard && a.count == b.count;
+}
+
+/// The place of a named dim among those of a tensor, or -1.
+constexpr int place_of_dim(const graph_tensor& t, int dim) {
+  for (int d = 0; d < t.shape.rank; ++d)
+    if (t.dim[d] == dim) return d;
+  return -1;
+}
+
 /// The one loop over the tile's dim, or -1: none or several.
 constexpr int loop_of_tile(const graph_operator& o, const step_tile& t) {
   int found = -1;

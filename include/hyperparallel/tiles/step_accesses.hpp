@@ -8,25 +8,6 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
-/// Named dims, each once.
-struct dim_set {
-  int count = 0;
-  int dim[max_factors > max_dims ? max_factors : max_dims] = {};
-
-  constexpr void add(int d) { dim[count++] = d; }
-  constexpr bool has(int d) const {
-    for (int i = 0; i < count; ++i)
-      if (dim[i] == d) return true;
-    return false;
-  }
-  constexpr dim_set common_with(const dim_set& other) const {
-    dim_set both;
-    for (int i = 0; i < count; ++i)
-      if (other.has(dim[i])) both.add(dim[i]);
-    return both;
-  }
-};
-
 /// Storages by number, emptied at once.
 class storage_set {
  public:

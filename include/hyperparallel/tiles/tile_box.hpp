@@ -19,20 +19,10 @@ constexpr interval part_of_shard(const step_tile& t) {
   return {t.index * part, (t.index + 1) * part};
 }
 
-/// The place of a named dim among those of a tensor, or -1.
-constexpr int place_of_dim(const graph_tensor& t, int dim) {
-  for (int d = 0; d < t.shape.rank; ++d)
-    if (t.dim[d] == dim) return d;
-  return -1;
-}
-
 /// Elements of a value's block along dim `d`, the same on every device. Domain: not padded.
 constexpr extent_t local_extent(const sharded_program& p, int value, int d) {
-  extent_t n = p.graph.tensor.item[p.value.item[value].tensor].shape.extent[d];
-  const layout_value& l = p.value.item[value].layout;
-  for (int i = 0; i < l.cut_count; ++i)
-    if (l.cut[i].dim == d) n /= l.cut[i].size;
-  return n;
+  const program_value& v = p.value.item[value];
+  return p.graph.tensor.item[v.tensor].shape.extent[d] / count_shards(v.layout).of[d];
 }
 
 /// Whether every device holds whole shards of the tile's dim, or all of a value without it.

@@ -37,6 +37,25 @@ struct tiled_program {
 
 namespace detail {
 
+/// Named dims, each once.
+struct dim_set {
+  int count = 0;
+  int dim[max_factors > max_dims ? max_factors : max_dims] = {};
+
+  constexpr void add(int d) { dim[count++] = d; }
+  constexpr bool has(int d) const {
+    for (int i = 0; i < count; ++i)
+      if (dim[i] == d) return true;
+    return false;
+  }
+  constexpr dim_set common_with(const dim_set& other) const {
+    dim_set both;
+    for (int i = 0; i < count; ++i)
+      if (other.has(dim[i])) both.add(dim[i]);
+    return both;
+  }
+};
+
 class program_tiler {
  public:
   constexpr program_tiler(const sharded_program& p, const program_moves& moves, const tile_options& options)
@@ -96,7 +115,7 @@ class program_tiler {
       const program_move& m = p_.move.item[s.index];
       const move_kind& kind = kind_of(moves_, s.index);
       if (cache_operator_of(p_, m) != cache_operator::within_tier || is_hand_over(p_, m) || kind.travel != 0 ||
-          kind.steps != 1 || kind.staged_bytes > 0 || waits_for_terms(p_.value.item[m.source].layout))
+          kind.steps != 1 || kind.staged_bytes > 0 || is_partial(p_.value.item[m.source].layout))
         return dims;
       const graph_tensor& t = tensor_of(m.source);
       for (int d = 0; d < t.shape.rank; ++d)
@@ -107,11 +126,6 @@ class program_tiler {
     for (int l = 0; l < o.loop_count && o.rotation < 0; ++l)
       if (may_be_tiled(p_.graph.rule_of(o), l) && loop_of_tile(o, {.dim = o.loop[l].dim}) == l) dims.add(o.loop[l].dim);
     return dims;
-  }
-  static constexpr bool waits_for_terms(const layout_value& l) {
-    for (int a = 0; a < l.mesh.axis_count; ++a)
-      if (l.partial[a] != reduce_op::none) return true;
-    return false;
   }
 
   constexpr bool reads_tiles(const program_step& s) const {

@@ -2,8 +2,8 @@
 #pragma once
 // Checksums of the blocks of a program, taken when they have been written and compared when they are read.
 //
-// A block has one sum, or one of each piece that steps in tiles distinguish: what one tile of every kind has in common. Whoever
-// writes bytes takes the sums of their pieces, whoever reads them compares, so that sums are ordered by the same waits as the
+// A block has one sum, or one of each piece that steps in tiles distinguish: what one tile of every kind has in common. A writer
+// of bytes takes the sums of their pieces and a reader compares them, so that sums are ordered by the same waits as the
 // bytes. What a move stages between its steps is one piece. Laws: the pieces of a block partition it, and a tile is some of
 // them; where a sum is known and every write is followed by `take`, `check` throws if and only if a bit of the piece
 // has changed (but for 2^-64, block_checksum.hpp). O(bytes of the pieces); to make O(steps + runs of the pieces).
