@@ -11,6 +11,7 @@
 
 #include <hyperparallel/step/training_step.hpp>
 
+#include "../../examples/models/deepseek_v3.hpp"
 #include "../../examples/models/small_moe.hpp"
 
 namespace hp = hyperparallel;
@@ -33,10 +34,28 @@ float loss_of_a_step(const hp::graph& graph) {
   return run.train_step([&](int) { run.set_random_inputs(7); });
 }
 
-/// Forward and backward of a layer of DeepSeek-V3's sizes with 64 experts over 8 dies of a matrix384, in at most so many
-/// tiles: milliseconds on the clock, those in which nothing is computed, GiB of a rank by address.
-std::string figures_with_tiles(int most) {
-  hp::model_builder m({.activation = hp::data_type::bf16, .parameter = hp::data_type::bf16, .unrolled = true});
+/// Forward and backward in at most so many tiles on dies of a matrix384: milliseconds on the clock, those in which nothing is
+/// computed, GiB of a rank by address.
+std::string figures_with_tiles(hp::graph& g, int dies, int most) {
+  const hp::device_value device = hp::matrix384::device;
+  const hp::sharded_program p = hp::partition(g, hp::strategy_called("ep", dies).strategy);
+  hp::lowering_options how{.topology = hp::interconnect_of(hp::matrix384::topology), .lookahead = 1};
+  if (most > 1) how.tiles.push("*.experts.*");
+  how.most_tiles = most;
+  how.step_duration = hp::prices_of_steps(p, hp::kinds_of_moves(p, how.topology), device).duration;
+  const hp::lowered_program l = hp::lower(p, how, hp::micro_phases);
+  const hp::run_times t = hp::simulate(l, l.run[0], device);
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.3f %.3f %.3f", 1e-9 * static_cast<double>(t.makespan),
+                1e-9 * static_cast<double>(t.exposed), static_cast<double>(l.addresses.high_water[0]) / (1 << 30));
+  return text;
+}
+
+constexpr hp::build_options wide{.activation = hp::data_type::bf16, .parameter = hp::data_type::bf16, .unrolled = true};
+
+/// A layer of DeepSeek-V3's sizes with 64 experts.
+hp::graph layer() {
+  hp::model_builder m(wide);
   models::build_small_moe(m, {.batch = 8,
                               .sequence = 4096,
                               .vocabulary = 8192,
@@ -50,23 +69,27 @@ std::string figures_with_tiles(int most) {
                               .expert_width = 2048});
   hp::differentiate(m.graph);
   hp::append_optimizer(m.graph, {});
-  hp::lowering_options how{.topology = hp::interconnect_of(hp::matrix384::topology)};
-  if (most > 1) how.tiles.push("*.experts.*");
-  how.most_tiles = most;
-  const hp::lowered_program l =
-      hp::lower(hp::partition(m.graph, hp::strategy_called("ep", 8).strategy), how, hp::micro_phases);
-  const hp::run_times t = hp::simulate(l, l.run[0], hp::matrix384::device);
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.3f %.3f %.3f", 1e-9 * static_cast<double>(t.makespan),
-                1e-9 * static_cast<double>(t.exposed), static_cast<double>(l.addresses.high_water[0]) / (1 << 30));
-  return text;
+  return static_cast<hp::graph&&>(m.graph);
+}
+
+/// DeepSeek-V3: 61 layers, 256 experts and a shared one.
+hp::graph deepseek_v3() {
+  hp::model_builder m(wide);
+  models::deepseek_v3<64, 4096>::build(m);
+  hp::differentiate(m.graph);
+  hp::append_optimizer(m.graph, {});
+  return static_cast<hp::graph&&>(m.graph);
 }
 
 int main() {
-  assert(figures_with_tiles(1) == "132.660 18.769 14.345");
-  assert(figures_with_tiles(2) == "128.696 14.804 16.163");
-  assert(figures_with_tiles(4) == "123.329 9.434 18.814");
-  assert(figures_with_tiles(8) == "121.536 7.637 18.814");
+  hp::graph one = layer(), all = deepseek_v3();
+  assert(figures_with_tiles(one, 8, 1) == "131.472 17.581 15.001");
+  assert(figures_with_tiles(one, 8, 2) == "119.096 5.204 17.369");
+  assert(figures_with_tiles(one, 8, 4) == "117.162 3.268 17.369");
+  assert(figures_with_tiles(one, 8, 8) == "116.269 2.369 17.369");
+  assert(figures_with_tiles(all, 64, 1).starts_with("5321.471 562.031"));
+  assert(figures_with_tiles(all, 64, 2).starts_with("4851.607 92.097"));
+  assert(figures_with_tiles(all, 64, 4).starts_with("4820.949 61.301"));
   hp::model_builder m({.unrolled = true});
   models::build_small_moe(m, one_layer::config);
   hp::differentiate(m.graph);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace hp = hyperparallel;
@@ -40,6 +41,35 @@ TEST(LoweredProgram, ItsRunsAreProvedOnItsAddresses) {
     }
   }
   EXPECT_GE(lowered, 100);
+}
+
+/// Tensors of a few bytes among them, which alignment makes larger: a tile's place has what aligns it too.
+TEST(LoweredProgram, PlansOfTilesAreProvedWithEveryQueueAndLookahead) {
+  int tiled = 0;
+  const hp::graph g = programs::moe_graph({.unrolled = true}, {.batch = 8,
+                                                               .sequence = 8,
+                                                               .vocabulary = 16,
+                                                               .layers = 2,
+                                                               .hidden = 16,
+                                                               .query_heads = 4,
+                                                               .key_heads = 4,
+                                                               .head_dim = 4,
+                                                               .experts = 8,
+                                                               .top_k = 2,
+                                                               .expert_width = 8});
+  for (int i = 0; i < hp::named_strategy_count; ++i) {
+    const hp::sharded_program p = hp::partition(g, hp::strategy_called(hp::named_strategy_at(i).name, 4).strategy);
+    for (int k = 0; k < 8 && p.status.code == hp::strategy_code::ok; ++k) {
+      SCOPED_TRACE(hp::named_strategy_at(i).name + std::string(" ") + std::to_string(k));
+      hp::lowering_options how{.vector_queue = k % 2 == 1, .lookahead = k / 2};
+      how.tiles.push("*");
+      const hp::lowered_program l = hp::lower_training(p, how);
+      if (l.status.code == hp::lowering_code::tiles_have_no_moves) continue;
+      ASSERT_TRUE(l.status.ok());
+      ++tiled;
+    }
+  }
+  EXPECT_GE(tiled, 150);
 }
 
 /// What a run reads first are homes, where it is the first of the step; the update reads what micro-batches left, too.

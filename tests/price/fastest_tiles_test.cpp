@@ -48,6 +48,7 @@ TEST(FastestTiles, AreTheFastestOfThoseThatFit) {
       SCOPED_TRACE(hp::named_strategy_at(i).name);
       const hp::device_value& device = hp::ascend_910b::device;
       hp::lowering_options how = tiled(hp::on_topology(hp::ascend_910b::topology), "*");
+      how.step_duration = hp::prices_of_steps(p, hp::kinds_of_moves(p, how.topology), device).duration;
       const hp::lowered_program whole = hp::lower_training(p, {.topology = how.topology});
       ASSERT_TRUE(whole.status.ok());
       for (const extent_t room : {extent_t{0}, whole.addresses.high_water[0] / 10, hp::longest_time / 2}) {

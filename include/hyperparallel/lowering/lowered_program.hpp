@@ -55,15 +55,16 @@ struct lowering_status {
 };
 
 struct lowering_options {
-  interconnect topology{};            ///< that moves are chosen on
-  bool vector_queue = false;          ///< vector operators on a queue of their own
-  int lookahead = 0;                  ///< steps by which moves may run ahead; takes memory beyond the least
-  extent_t budget = 0;                ///< most bytes of tier 0 by address; 0: no budget
+  interconnect topology{};    ///< that moves are chosen on
+  bool vector_queue = false;  ///< vector operators on a queue of their own
+  int lookahead = 0;    ///< steps by which moves may run ahead; takes memory beyond the least; of tiles at least 1
+  extent_t budget = 0;  ///< most bytes of tier 0 by address; 0: no budget
   growing_array<const char*> keep{};  ///< tensors whose values live to the end, beside loss and monitors
   /// Patterns of the names of operators that are tiled with the moves beside them (tiles/tile_program.hpp), and how many
   /// tiles at most.
   growing_array<const char*> tiles{};
   int most_tiles = tile_options{}.most;
+  growing_array<extent_t> step_duration{};  ///< of each step, by which tiles are ordered; none: all alike
 };
 
 /// Phases that run by themselves: the plan of one rank, which stands for its class, proved.
@@ -167,7 +168,7 @@ constexpr bool take_tiles(lowered_program& l, const program_moves& moves, const 
     fail(l, lowering_code::tiles_meet_a_budget, -1);
     return false;
   }
-  tiled_program t = tile_program(l.program, moves, {options.tiles, options.most_tiles});
+  tiled_program t = tile_program(l.program, moves, {options.tiles, options.most_tiles, options.step_duration});
   if (t.unmatched >= 0)
     fail(l, lowering_code::tiles_match_nothing, t.unmatched);
   else if (t.sections == 0)
@@ -186,8 +187,9 @@ constexpr lowered_program lower_memory_here(lowered_program&& l, const lowering_
   if (!l.status.ok()) return static_cast<lowered_program&&>(l);
   const program_moves moves = kinds_of_moves(p, options.topology);
   if (!options.tiles.empty() && !detail::take_tiles(l, moves, options)) return static_cast<lowered_program&&>(l);
-  if (l.addresses.storage.empty() || options.lookahead > 0)
-    l.addresses = plan_addresses(p, moves, {.budget = options.budget, .lookahead = options.lookahead});
+  const int lookahead = options.lookahead == 0 && !options.tiles.empty() ? 1 : options.lookahead;
+  if (l.addresses.storage.empty() || lookahead > 0)
+    l.addresses = plan_addresses(p, moves, {.budget = options.budget, .lookahead = lookahead});
   if (options.budget != 0 && l.addresses.high_water[0] > options.budget)
     detail::fail(l, lowering_code::budget_is_exceeded, -1);
   l.pulls = pulls_of(p, moves);

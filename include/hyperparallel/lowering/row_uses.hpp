@@ -55,7 +55,8 @@ constexpr void cut_into_runs(const sharded_program& program, proved_ranges& r) {
         r.tile_of_run.push(0);
       } else {
         visit_bytes(program, value.item[place], t, [&](extent_t begin, extent_t end) {
-          r.run.push({whole.begin + begin, whole.begin + end});
+          const bool last = end == local_bytes(program, value.item[place]);  // what aligns the place is its own too
+          r.run.push({whole.begin + begin, last ? whole.end : whole.begin + end});
           r.tile_of_run.push(t.index);
         });
       }

@@ -25,7 +25,7 @@ struct tiles_chosen {
   constexpr bool ok() const { return lowered.status.ok() && lowered.times.ok(); }
 };
 
-/// Domain: moves can be priced on the device; `how.most_tiles` is not read. Where the plan without tiles is refused, that.
+/// Domain: moves can be priced on the device; `how.most_tiles` and `step_duration` are not read. Where the plan without tiles is refused, that.
 constexpr tiles_chosen lower_in_fastest_tiles(const sharded_program& p, lowering_options how, const device_value& d,
                                               extent_t memory) {
   lowering_options whole = how;
@@ -33,6 +33,7 @@ constexpr tiles_chosen lower_in_fastest_tiles(const sharded_program& p, lowering
   tiles_chosen best;
   best.lowered = clocked(lower_training(p, whole), d);
   best.untiled = best.lowered.times.makespan;
+  if (!how.tiles.empty()) how.step_duration = prices_of_steps(p, kinds_of_moves(p, how.topology), d).duration;
   for (int tiles = 2; tiles <= 16 && best.ok() && !how.tiles.empty(); tiles *= 2) {
     how.most_tiles = tiles;
     lowered_program next = clocked(lower_training(p, how), d);

@@ -129,9 +129,12 @@ struct evaluated_step {
     for (const char* name : settings.kept) how.keep.push(name);
     for (const char* pattern : settings.tiles) how.tiles.push(pattern);
     how.most_tiles = settings.most_tiles;
+    sharded_program p = unrolled();
+    if (!how.tiles.empty() && p.status.code == strategy_code::ok)
+      how.step_duration = prices_of_steps(p, kinds_of_moves(p, how.topology), Hardware::device).duration;
     if (settings.lookahead_memory > 0)
-      return lower_fastest(unrolled(), how, Hardware::device, settings.lookahead_memory).lowered;
-    return lower_training(unrolled(), how);
+      return lower_fastest(static_cast<sharded_program&&>(p), how, Hardware::device, settings.lookahead_memory).lowered;
+    return lower_training(static_cast<sharded_program&&>(p), how);
   }
   /// Of the plan, played by itself: who does not ask for it does not pay.
   template <class Lowered = lowered_program>

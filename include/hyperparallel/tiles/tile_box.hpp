@@ -7,7 +7,7 @@
 // a tile is one interval of each, the same bytes on every device; a value without the dim belongs to each tile whole.
 //
 // The folder tiles/: steps of a program in parts, so that moves of one part hide behind operators of another. Where a part
-// lies (tile_box.hpp), which steps become parts and in which order (tile_program.hpp).
+// lies (tile_box.hpp), which steps become parts (tile_program.hpp) and in which order (section_order.hpp).
 
 #include <hyperparallel/strategy/sharded_program.hpp>
 

@@ -7,9 +7,8 @@
 // A pattern marks operators of the graph by name, and with an operator those of its gradient. A *section* is a run of
 // steps of one phase with marked operators, the moves that bring what they read or take away what they make, and the
 // operators between these. Its tiles are parts of one named dim that passes through all of them: that of which operands are read
-// least often again, experts for products of experts. Tile k of a step follows tile k of the steps before it; moves run a
-// tile ahead of the operators that read them, so the queue of moves and that of operators work on different tiles. Other
-// steps of the section come before its tiles if they can, else behind.
+// least often again, experts for products of experts. Their order is that of section_order.hpp, so the queue of moves and
+// that of operators work on different tiles.
 //
 // Laws: each tile of a step stands there once, and the rest of the program as before but for that order; a step comes
 // after what it reads, and after readers of what it writes. A section without a move, or without a dim that every device
@@ -19,6 +18,7 @@
 
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
+#include <hyperparallel/tiles/section_order.hpp>
 #include <hyperparallel/tiles/step_accesses.hpp>
 #include <hyperparallel/tiles/tile_box.hpp>
 
@@ -27,6 +27,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct tile_options {
   growing_array<const char*> operators{};  ///< patterns of their names; none: nothing is tiled
   int most = 8;                            ///< tiles of a step
+  growing_array<extent_t> duration{};      ///< of each step, in any unit: what is hidden by what; none: all alike
 };
 
 struct tiled_program {
@@ -65,7 +66,7 @@ class program_tiler {
     mark_operators();
     find_readers();
     for (int i = 0; i < p_.step.size; ++i) {
-      if (members() > 0 && !is_of_section(p_.step.item[i])) end_section();
+      if (!section_.empty() && !is_of_section(p_.step.item[i])) end_section();
       take(i);
     }
     end_section();
@@ -101,9 +102,8 @@ class program_tiler {
 
   // ---- sections ----
 
-  constexpr int members() const { return before_.size + tile_.size + after_.size; }
   constexpr bool is_of_section(const program_step& s) const {
-    const program_step& first = p_.step.item[first_];
+    const program_step& first = p_.step.item[section_.item[0].step];
     return s.phase == first.phase && s.segment == first.segment && s.stage == first.stage &&
            s.micro_batch == first.micro_batch;
   }
@@ -152,34 +152,32 @@ class program_tiler {
         end_section();
         common = own;
       }
-      if (members() == 0) first_ = i;
       dims_ = common;
+      add(i, true);
       tile_.push(i);
       tiled_.add(p_, s);
       return;
     }
-    if (members() == 0) first_ = i;
-    if (!tiled_.meets(p_, s) && !behind_.meets(p_, s)) {
-      before_.push(i);
-    } else {
-      after_.push(i);
-      behind_.add(p_, s);
-    }
+    add(i, false);
+    if (tiled_.meets(p_, s) || behind_.meets(p_, s)) behind_.add(p_, s);
+  }
+  constexpr void add(int i, bool tiled) {
+    section_.push({i, tiled, options_.duration.empty() ? extent_t{1} << 20 : options_.duration.item[i]});
   }
 
   constexpr void end_section() {
     const step_tile cut = choose_cut();
     if (cut.dim >= 0) {
       ++made_.sections;
-      for (const int i : before_) order_.push(p_.step.item[i]);
-      emit_tiles(cut);
-      for (const int i : after_) order_.push(p_.step.item[i]);
-    } else if (members() > 0) {
-      for (int i = first_; i < first_ + members(); ++i) order_.push(p_.step.item[i]);
+      section_orderer(p_, section_, cut).run([&](int i, const step_tile& tile) {
+        order_.push(p_.step.item[i]);
+        order_.last().tile = tile;
+      });
+    } else {
+      for (const section_step& s : section_) order_.push(p_.step.item[s.step]);
     }
-    before_.clear();
+    section_.clear();
     tile_.clear();
-    after_.clear();
     tiled_.clear();
     behind_.clear();
   }
@@ -226,39 +224,6 @@ class program_tiler {
     return least;
   }
 
-  /// A step follows those that make what it reads, by a tile where one of the two is a move.
-  constexpr void emit_tiles(step_tile cut) {
-    growing_array<int> lag(tile_.size, 0);
-    int most = 0;
-    for (int i = 0; i < tile_.size; ++i) {
-      const program_step& s = p_.step.item[tile_.item[i]];
-      for (int k = 0; k < i; ++k) {
-        const program_step& before = p_.step.item[tile_.item[k]];
-        if (!follows(s, before)) continue;
-        const int own = lag.item[k] + (before.is_move != s.is_move ? 1 : 0);
-        if (own > lag.item[i]) lag.item[i] = own;
-      }
-      if (lag.item[i] > most) most = lag.item[i];
-    }
-    for (int time = 0; time < cut.count + most; ++time)
-      for (int i = 0; i < tile_.size; ++i) {
-        cut.index = time - lag.item[i];
-        if (cut.index < 0 || cut.index >= cut.count) continue;
-        program_step s = p_.step.item[tile_.item[i]];
-        s.tile = cut;
-        order_.push(s);
-      }
-  }
-  constexpr bool follows(const program_step& s, const program_step& before) const {
-    bool met = false;
-    visit_values(p_, s, [&](int v, bool writes) {
-      visit_values(p_, before, [&](int w, bool wrote) {
-        met = met || ((writes || wrote) && p_.value.item[v].storage == p_.value.item[w].storage);
-      });
-    });
-    return met;
-  }
-
   static constexpr extent_t most_runs = 512;  // of bytes, in a block: each is proved by itself
 
   const sharded_program& p_;
@@ -267,10 +232,10 @@ class program_tiler {
   tiled_program made_;
   growing_array<program_step> order_;
   growing_array<bool> marked_, matched_, feeds_;  // of each operator, pattern, value
-  growing_array<int> before_, tile_, after_;      // steps of the section
-  step_accesses tiled_, behind_;                  // of its tiles, and of what comes behind them
-  dim_set dims_;                                  // that all of its tiles may be parts of
-  int first_ = 0;
+  growing_array<section_step> section_;
+  growing_array<int> tile_;       // its steps that are tiled
+  step_accesses tiled_, behind_;  // of its tiles, and of what comes behind them
+  dim_set dims_;                  // that all of its tiles may be parts of
 };
 
 }  // namespace detail

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The order of the steps of a section, some of them in tiles, in which moves hide behind operators.
+//
+// List scheduling on two queues, one of operators and one of moves: each takes what is ready, in this order:
+//   1. what tiles of a move wait for, and these: tile by tile;
+//   2. other tiles, as those of weight gradients, which no move takes on;
+//   3. steps beside the tiles; moves among them only when all of 1 has begun.
+// So operators of 2 and 3 run while the first tile is on its way, and while the last one is.
+//
+// Laws: a step, or its tile, comes after what it reads, and after the readers and the writers before of what it writes;
+// tile k of a step follows tile k of another one where both have the dim of tiles in what they share, else all of its tiles.
+// Each unit stands there once, tiles of a step in rising order. O(steps² · accesses² + units · waits of a section).
+
+#include <hyperparallel/strategy/lifetimes.hpp>
+#include <hyperparallel/tiles/tile_box.hpp>
+
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
+
+/// A step of the section: tiles, or one unit.
+struct section_step {
+  int step = -1;  ///< of the program
+  bool tiled = false;
+  extent_t duration = 1;  ///< of the whole step
+};
+
+class section_orderer {
+ public:
+  constexpr section_orderer(const sharded_program& p, const growing_array<section_step>& steps, const step_tile& cut)
+      : p_(p),
+        steps_(steps),
+        cut_(cut),
+        after_(steps.size),
+        rank_(steps.size, 3),
+        begun_(steps.size, 0),
+        first_unit_(steps.size + 1, 0) {
+    for (int i = 0; i < steps.size; ++i) first_unit_.item[i + 1] = first_unit_.item[i] + units_of(i);
+    end_.resize(first_unit_.last(), extent_t{0});
+    find_order();
+    rank_steps();
+  }
+
+  /// Calls visit(step of the program, its tile) in the order.
+  template <class Visit>
+  constexpr void run(const Visit& visit) {
+    extent_t free[2] = {0, 0};
+    for (int left = first_unit_.last(); left > 0; --left) {
+      candidate next[2];
+      for (int i = 0; i < steps_.size; ++i) {
+        const int queue = is_move(i) ? 1 : 0;
+        if (queue == 1 && rank_.item[i] == 3 && leading_moves_ > 0) continue;
+        if (begun_.item[i] < units_of(i)) offer(next[queue], i, free[queue]);
+      }
+      const int queue = next[1].step >= 0 && (next[0].step < 0 || next[1].begin <= next[0].begin) ? 1 : 0;
+      const int i = next[queue].step;
+      step_tile tile = steps_.item[i].tiled ? cut_ : step_tile{};
+      tile.index = begun_.item[i]++;
+      free[queue] = next[queue].begin + steps_.item[i].duration / tile.count;
+      end_.item[first_unit_.item[i] + tile.index] = free[queue];
+      if (queue == 1 && rank_.item[i] < 3) --leading_moves_;
+      visit(steps_.item[i].step, tile);
+    }
+  }
+
+ private:
+  struct predecessor {
+    int step = 0;
+    bool whole = false;  ///< all of its tiles
+  };
+  struct candidate {
+    int step = -1;
+    extent_t begin = 0;
+  };
+
+  constexpr const program_step& at(int i) const { return p_.step.item[steps_.item[i].step]; }
+  constexpr bool is_move(int i) const { return at(i).is_move; }
+  constexpr int units_of(int i) const { return steps_.item[i].tiled ? cut_.count : 1; }
+
+  constexpr bool has_dim(int value) const {
+    return place_of_dim(p_.graph.tensor.item[p_.value.item[value].tensor], cut_.dim) >= 0;
+  }
+  constexpr void find_order() {
+    for (int i = 0; i < steps_.size; ++i)
+      for (int k = 0; k < i; ++k) {
+        bool meets = false, whole = !steps_.item[i].tiled || !steps_.item[k].tiled;
+        visit_values(p_, at(i), [&](int v, bool writes) {
+          visit_values(p_, at(k), [&](int w, bool wrote) {
+            if ((!writes && !wrote) || p_.value.item[v].storage != p_.value.item[w].storage) return;
+            meets = true;
+            whole = whole || !has_dim(v) || !has_dim(w);
+          });
+        });
+        if (meets) after_.item[i].push({k, whole});
+      }
+  }
+  /// 1 for tiles of moves and all that they wait for, 2 for other tiles, 3 for the rest.
+  constexpr void rank_steps() {
+    for (int i = steps_.size - 1; i >= 0; --i) {
+      if (steps_.item[i].tiled && (is_move(i) || rank_.item[i] > 1)) rank_.item[i] = is_move(i) ? 1 : 2;
+      if (rank_.item[i] > 1) continue;
+      for (const predecessor& before : after_.item[i]) rank_.item[before.step] = 1;
+    }
+    for (int i = 0; i < steps_.size; ++i)
+      if (is_move(i) && rank_.item[i] < 3) leading_moves_ += units_of(i);
+  }
+
+  /// When all that the next unit of a step follows has ended, or -1 where some of it has not begun.
+  constexpr extent_t ready_at(int i) const {
+    extent_t ready = 0;
+    for (const predecessor& before : after_.item[i]) {
+      const int last = before.whole ? units_of(before.step) - 1 : begun_.item[i];
+      if (begun_.item[before.step] <= last) return -1;
+      ready = larger(ready, end_.item[first_unit_.item[before.step] + last]);
+    }
+    return ready;
+  }
+  /// Takes the step's next unit where it can begin before the candidate, or as early and comes first.
+  constexpr void offer(candidate& c, int i, extent_t free) const {
+    const extent_t ready = ready_at(i);
+    if (ready < 0) return;
+    const extent_t begin = larger(ready, free);
+    if (c.step < 0 || begin < c.begin || (begin == c.begin && comes_first(i, c.step))) c = {i, begin};
+  }
+  constexpr bool comes_first(int i, int k) const {
+    if (rank_.item[i] != rank_.item[k]) return rank_.item[i] < rank_.item[k];
+    return begun_.item[i] < begun_.item[k];  // or the step that stood first
+  }
+
+  const sharded_program& p_;
+  const growing_array<section_step>& steps_;
+  const step_tile& cut_;
+  growing_array<growing_array<predecessor>> after_;  // what each step follows
+  growing_array<int> rank_;                          // of each step
+  growing_array<int> begun_;                         // units of each step, which begin one after the other
+  growing_array<int> first_unit_;                    // of each step
+  growing_array<extent_t> end_;                      // of each unit that has begun
+  int leading_moves_ = 0;                            // tiles of moves of ranks 1 and 2 that have not begun
+};
+
+}}}  // namespace hyperparallel::v0_2::detail
