@@ -114,6 +114,8 @@ int measure(int rounds, double seconds, std::vector<paced_program> programs, con
   for (paced_program& one : programs) {
     hp::lowering_options how{.topology = links};
     for (const std::string& pattern : one.tiles) how.tiles.push(pattern.c_str());
+    how.step_duration =
+        hp::prices_of_steps(one.program, hp::kinds_of_moves(one.program, links), hardware.device).duration;
     one.clock = hp::simulate(hp::lower_training(one.program, how), hardware.device);
     fastest = std::min(fastest, one.clock.makespan);
   }

@@ -41,15 +41,16 @@ static_assert(in_tiles::clock.exposed * 8 < whole::clock.exposed * 5);
 static_assert(in_tiles::account == whole::account);
 static_assert(!mistaken::verified && mistaken::lowered == hp::lowering_code::tiles_match_nothing);
 
-// The plan of the type is that which a world makes at its start.
+// The plan of the type is that of run time whose tiles are ordered by what steps take on its hardware.
 TEST(tiled_step, has_the_clock_of_the_plan_at_run_time) {
   hp::step_settings settings;
   settings.build.parameter = settings.build.activation = hp::data_type::bf16;
   settings.build.unrolled = true;
   hp::lowering_options how{.topology = hp::interconnect_of(hp::ascend_910b::topology)};
   how.tiles.push("*.experts.*");
-  const hp::lowered_program l =
-      hp::lower_training(hp::partition(hp::training_graph<model>(hp::sgd::value, settings), experts::value), how);
+  const hp::sharded_program p = hp::partition(hp::training_graph<model>(hp::sgd::value, settings), experts::value);
+  how.step_duration = hp::prices_of_steps(p, hp::kinds_of_moves(p, how.topology), hp::ascend_910b::device).duration;
+  const hp::lowered_program l = hp::lower_training(p, how);
   ASSERT_TRUE(l.status.ok());
   EXPECT_EQ(hp::simulate(l, hp::ascend_910b::device), in_tiles::clock);
 }

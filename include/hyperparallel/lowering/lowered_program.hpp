@@ -64,7 +64,7 @@ struct lowering_options {
   /// tiles at most.
   growing_array<const char*> tiles{};
   int most_tiles = tile_options{}.most;
-  growing_array<extent_t> step_duration{};  ///< of each step, by which tiles are ordered; none: all alike
+  growing_array<extent_t> step_duration{};  ///< by which tiles are ordered; if not of each step, all are alike
 };
 
 /// Phases that run by themselves: the plan of one rank, which stands for its class, proved.

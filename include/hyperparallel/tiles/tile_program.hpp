@@ -27,7 +27,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct tile_options {
   growing_array<const char*> operators{};  ///< patterns of their names; none: nothing is tiled
   int most = 8;                            ///< tiles of a step
-  growing_array<extent_t> duration{};      ///< of each step, in any unit: what is hidden by what; none: all alike
+  growing_array<extent_t> duration{};      ///< in any unit; if not of each step, all are alike
 };
 
 struct tiled_program {
@@ -162,7 +162,7 @@ class program_tiler {
     if (tiled_.meets(p_, s) || behind_.meets(p_, s)) behind_.add(p_, s);
   }
   constexpr void add(int i, bool tiled) {
-    section_.push({i, tiled, options_.duration.empty() ? extent_t{1} << 20 : options_.duration.item[i]});
+    section_.push({i, tiled, options_.duration.size == p_.step.size ? options_.duration.item[i] : extent_t{1} << 20});
   }
 
   constexpr void end_section() {

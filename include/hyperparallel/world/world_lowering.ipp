@@ -8,6 +8,7 @@
 
 #include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/lowering/lowered_offload.hpp>
+#include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
@@ -112,6 +113,8 @@ HYPERPARALLEL_BODY lowered_program lowered_for(sharded_program p, data_type floa
   for (const std::string& name : options.keep) how.keep.push(name.c_str());
   for (const std::string& name : options.tiles) how.tiles.push(name.c_str());
   how.most_tiles = options.most_tiles;
+  if (!options.tiles.empty() && options.pace.is_asked() && p.status.code == strategy_code::ok)
+    how.step_duration = prices_of_steps(p, kinds_of_moves(p, options.topology), options.pace.device).duration;
   const bool watches = options.overflow != overflow_response::ignore && !gradients_that_may_overflow(p).empty();
   lowered_program l = keeping_tensors(std::move(p), how.keep);
   l.watches_gradients = watches;
