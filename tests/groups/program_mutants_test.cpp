@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include <groups/played_programs.hpp>
-
 #include <cstdio>
+
+#include "groups/played_programs.hpp"
 
 namespace hp = hyperparallel;
 
@@ -26,7 +26,7 @@ template <class TryOne>
 void break_many(const char* name, unsigned seed, const TryOne& try_one) {
   played::dice roll(seed);
   tally t;
-  const int wanted = played::count(50, 500);
+  const int wanted = played::tries(50, 500);
   for (long tries = 0; t.unsafe < wanted; ++tries) {
     ASSERT_LT(tries, 2'000'000) << name;
     const answer a = try_one(roll);
@@ -140,7 +140,7 @@ TEST(program_mutants, weights_are_further_behind_than_claimed) {
     }
     int ready = 0;
     for (const hp::program_edge& e : s.graph.edge) ready += e.ready;
-    const played::seen seen = played::player(s, hp::waits_of(s.graph), ready + 2, edge).play(5'000);
+    const played::seen seen = played::player(s, hp::waits_of(s.graph), ready + 2, edge).play(2'000);
     return answer{seen.complete || seen.behind > bound.behind, seen.behind > bound.behind,
                   hp::check_programs(s.graph, s.table).ok()};
   });
