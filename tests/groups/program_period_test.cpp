@@ -55,7 +55,7 @@ static_assert(hp::period_of(rl({.move = 80, .weights_ready = 2, .samples_room = 
               "round in 307 with two versions on the way");
 static_assert(hp::utilisation_of_row(rl({}), hp::period_of(rl({})), 0) == 554'112, "128 of 231");
 static_assert([] {
-  const hp::program_graph day = rl({.rollout = 60'000'000'000'000'000, .train = 30'000'000'000'000'000, .move = 0});
+  const hp::program_graph day = rl({.rollout = 6'000'000'000'000'000, .train = 3'000'000'000'000'000, .move = 0});
   return hp::utilisation_of_row(day, hp::period_of(day), 0);
 }() == 666'666);
 static_assert(hp::busy_of_row(rl({.colocated = true}), 0) == 227);
