@@ -72,6 +72,8 @@ TEST(staleness, what_goes_round_without_the_writer_has_no_bound) {
   hp::connect(nothing, {.name = "checkpoints", .from = 1, .to = 2, .ready = 0, .room = 4, .behind = 0});
   EXPECT_EQ(hp::staleness_of(nothing, 2).behind, -1) << "what is evaluated is not trained on";
   EXPECT_TRUE(hp::check_staleness(nothing).ok());
+  hp::connect(nothing, {.name = "scores", .from = 2, .to = 2, .ready = 1, .room = 2});
+  EXPECT_TRUE(hp::check_staleness(nothing).ok()) << "what does not come back may go round";
 }
 
 TEST(staleness, no_order_of_play_exceeds_the_bound_and_one_reaches_it) {
