@@ -47,14 +47,14 @@ void read_file(const std::string& path, truth_book& book) {
     const json row = json::parse(line, nullptr, false);
     if (row.is_discarded() || !row.is_object()) throw hp_tool::bad_input(place + "malformed JSON");
     try {
+      const std::string kind = text_in(row, "kind");
+      if (kind == "constants") constants = row;
+      if (is_kernel_row(kind)) {
+        book.measured.push_back(read_kernel_row(row, constants));
+        continue;
+      }
       if (is_measured_row(row)) {
-        const std::string kind = text_in(row, "kind");
         if (kind == "device") device = text_in(row, "name");
-        if (kind == "constants") constants = row;
-        if (is_kernel_row(kind)) {
-          book.measured.push_back(read_kernel_row(row, constants));
-          continue;
-        }
         book.measured.push_back(read_measured_row(row, device));
         continue;
       }
