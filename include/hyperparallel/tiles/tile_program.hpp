@@ -12,9 +12,10 @@
 //
 // Laws: each tile of a step stands there once, and the rest of the program as before but for that order; a step comes
 // after what it reads, and after readers of what it writes. A section without a move, or without a dim that every device
-// cuts alike and into few runs of bytes, stays as it is; so do moves that reduce, rotate, stage or go between parts or
-// tiers. Every built-in operator computes tiles with the bits of the whole (`check_operator` asks it of any). What a tiled
-// program is worth says the proof of its plan (lowering/program_proof.hpp). O(steps · accesses + tiles).
+// cuts alike and into few runs of bytes, stays as it is; so do moves of several steps, those that rotate or go between
+// parts or tiers, and those whose target is partial. Every built-in operator computes tiles with the bits of the whole
+// (`check_operator` asks it of any). What a tiled program is worth says the proof of its plan (lowering/program_proof.hpp).
+// O(steps · accesses + tiles).
 
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
@@ -115,7 +116,7 @@ class program_tiler {
       const program_move& m = p_.move.item[s.index];
       const move_kind& kind = kind_of(moves_, s.index);
       if (cache_operator_of(p_, m) != cache_operator::within_tier || is_hand_over(p_, m) || kind.travel != 0 ||
-          kind.steps != 1 || kind.staged_bytes > 0 || is_partial(p_.value.item[m.source].layout))
+          kind.steps != 1 || kind.staged_bytes > 0 || is_partial(p_.value.item[m.target].layout))
         return dims;
       const graph_tensor& t = tensor_of(m.source);
       for (int d = 0; d < t.shape.rank; ++d)
