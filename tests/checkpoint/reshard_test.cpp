@@ -294,17 +294,18 @@ TEST(Reshard, ScalesOfBlocksGiveTheNumbersBack) {
   for (const std::int64_t block : {128, 0})
     for (const char* to : {"whole", "tp=2"}) {
       const std::string out = at.path(std::string(to) + std::to_string(block));
-      ASSERT_EQ(
-          complaint({.source = at.path("m"),
-                     .target = out,
-                     .to = to,
-                     .dtype = "F8_E4M3",
-                     .scale_block = block,
-                     .limits = {4096, 2}}),
-          block == 0 && std::string(to) != "whole"
-              ? complaint({.source = at.path("m"), .target = out, .to = to, .dtype = "F8_E4M3", .scale_block = block})
-              : "");
-      if (!fs::exists(out) || std::string(to) != "whole") continue;
+      ASSERT_EQ(complaint({.source = at.path("m"),
+                           .target = out,
+                           .to = to,
+                           .dtype = "F8_E4M3",
+                           .scale_block = block,
+                           .limits = {4096, 2}}),
+                "");
+      if (std::string(to) != "whole") {  // one part on each rank, of whole blocks
+        ASSERT_EQ(complaint({.source = out, .target = out + ".whole"}), "");
+        EXPECT_TRUE(read_whole(out + ".whole") == read_whole(at.path("whole" + std::to_string(block))));
+        continue;
+      }
       const tensors read = read_whole(out);
       EXPECT_EQ(read.at("model.norm.weight"), model.at("model.norm.weight"));
       const tensor &narrow = read.at("model.layers.0.mlp.up_proj.weight"),

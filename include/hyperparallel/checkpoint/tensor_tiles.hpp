@@ -62,6 +62,12 @@ class tensor_tiles {
     for (std::size_t d = b.size(); d-- > 1;) s[d - 1] = s[d] * b[d].extent();
     return s;
   }
+  /// The unit of a tile with these strides at which a part of it begins.
+  static std::int64_t place_in(const index_box& tile, const index_box& part, const std::vector<std::int64_t>& strides) {
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < tile.size(); ++d) at += (part[d].begin - tile[d].begin) * strides[d];
+    return at;
+  }
 
  private:
   std::vector<std::int64_t> dims_;
