@@ -226,8 +226,7 @@ class reshard_run {
 
   void read_scales(std::size_t tensor) {
     const tensor_plan& t = plan_.tensors[tensor];
-    index_box all;
-    for (const std::int64_t e : t.scales->extents) all.push_back({0, e});
+    const index_box all = whole_box(t.scales->extents);
     std::vector<std::byte> memory, between;
     const std::byte* const bytes =
         source_.read_boxes(t.scales->sources, t.scales->dtype, all, memory, between, &scales_[tensor]->read);
@@ -254,8 +253,7 @@ class reshard_run {
     const std::span<const float> values = scales_[tensor]->blocks->scales();
     std::vector<std::byte> bytes(4 * values.size());
     std::memcpy(bytes.data(), values.data(), bytes.size());
-    index_box all;
-    for (const std::int64_t e : plan.extents) all.push_back({0, e});
+    const index_box all = whole_box(plan.extents);
     const std::vector<std::int64_t> strides = tensor_tiles::strides(all);
     for (const file_box& target : plan.targets)
       write_part("F32", target, target.place.box, strides,

@@ -39,8 +39,7 @@ class tensor_tiles {
   std::int64_t count() const { return count_; }
 
   index_box box(std::int64_t tile) const {
-    index_box b;
-    for (const std::int64_t d : dims_) b.push_back({0, d});
+    index_box b = whole_box(dims_);
     if (!is_cut_) return b;
     const std::int64_t at = tile % steps_ * step_;
     b[cut_] = {at, std::min(at + step_, dims_[cut_])};
