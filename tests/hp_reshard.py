@@ -8,6 +8,7 @@
             (8 kills, with HYPERPARALLEL_EXHAUSTIVE 200)
   refusals  one line on the error stream, exit status 2, nothing written over
 """
+import fcntl
 import json
 import os
 import random
@@ -64,8 +65,11 @@ def files(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def run(*arguments, limit=None):
+def run(*arguments, limit=None, ordinary=False):
     def before():
+        if ordinary and os.geteuid() == 0:
+            os.setegid(65534)
+            os.seteuid(65534)  # root writes everywhere
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -221,6 +225,16 @@ def check_refusals(at, rng):
     refused("a full disk", "File too large", at / "whole", at / "set", "--quiet", limit=20000)
     hold(not (at / "set").exists(), "no target after a full disk")
     shutil.rmtree(at / ".set.reshard", ignore_errors=True)
+    (at / "closed").mkdir()
+    for folder in (at, at / "whole", at / "closed"):
+        folder.chmod(0o555 if folder.name == "closed" else 0o755)
+    refused("a folder that cannot be written", "Permission denied", at / "whole", at / "closed/set", ordinary=True)
+    hold(not list((at / "closed").iterdir()), "nothing in a folder that cannot be written")
+    os.makedirs(at / ".two.reshard")
+    lock = os.open(at / ".two.reshard", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    refused("two at a time", "another process writes it", at / "whole", at / "two", "--quiet")
+    os.close(lock)
     shutil.copytree(at / "whole", at / "lost")
     tensors["model.rotary.inv_freq"] = ("F32", [1], b"1234")
     write(at / "lost/model.safetensors", tensors)
