@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""reshard.py HP [--gib 4] [--folder /dev/shm] [--rounds 5] [--only NAME]: `hp reshard` beside `cp` of the same bytes, alternating, medians.
+"""reshard.py HP [--gib 4] [--folder /dev/shm] [--rounds 5] [--only NAME] [--sync]: `hp reshard` beside `cp` of the same bytes, alternating, medians.
 
 Each row is a conversion at --max-memory 1GiB; the ratio is cp's time over ours, so more than 1 is faster than cp. Peak resident memory is
 that of the process. `read once` is what the process read from files by the kernel's count, over the bytes of the source: 1.00 is each byte
-once. Timings are printed, never asserted.
+once. `hp reshard` ends when all of it is on the disk; with --sync cp does, too. Timings are printed, never asserted.
 """
 import argparse
 import json
@@ -69,6 +69,7 @@ def main():
     parser.add_argument("--gib", type=float, default=4)
     parser.add_argument("--folder", default="/dev/shm")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sync", action="store_true", help="cp ends when its bytes are on the disk")
     parser.add_argument("--only", action="append", help="a conversion's name; may be given more than once")
     a = parser.parse_args()
     rows = [("BF16", 2, "tp=4", ["--to", "tp=4"]), ("BF16", 2, "tp=2,pp=2", ["--to", "tp=2,pp=2"]),
@@ -86,7 +87,8 @@ def main():
                 size, written = source.stat().st_size, dtype
             ours, theirs, peaks = [], [], []
             for _ in range(a.rounds):
-                theirs.append(timed(["cp", str(source), str(out)])[0])
+                copy = ["cp", str(source), str(out)]
+                theirs.append(timed(["sh", "-c", 'cp "$0" "$1" && sync "$1"', *copy[1:]] if a.sync else copy)[0])
                 out.unlink()
                 seconds, peak, read = timed([a.hp, "reshard", str(source), str(out), "--max-memory", "1GiB", "--quiet", *options])
                 shutil.rmtree(out)
