@@ -168,6 +168,7 @@ WITHOUT_HEADER = {
     "world/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and world/",
     **{f"world/world_strategies_{i}_test.cpp": "holds worlds of steps under named strategies against runs that plan at "
                                                "start; world_strategies.hpp says which" for i in range(1, 10)},
+    "mpi/program_checks_test.cpp": "holds world/corruption_checks.hpp over processes: flipped bits in tasks, blocks and messages",
     "mpi/program_bits_test.cpp": "holds training over processes against threads, bit for bit, with late messages",
     "mpi/program_traffic_test.cpp": "holds bytes that processes post by link level against the account of the program",
     "mpi/world_strategies_test.cpp": "holds worlds of steps against the same programs over processes",
