@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of controller.hpp; see support/compiled.hpp.
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <thread>
+#include <utility>
+
+#include <hyperparallel/controller/controller.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct alignas(64) controller::program_state {
+  std::atomic<std::int64_t> done{0};
+  std::atomic<bool> cancelled{false}, is_firing{false};
+  bool has_failed = false;
+  running_program work{};
+  program_use use{};
+};
+
+/// Three slots are enough for one reader: what it reads, the newest, and what is written.
+struct controller::newest_state {
+  std::int64_t version[3] = {-1, -1, -1};
+  int writing = -1;
+  std::vector<std::int64_t> read;  ///< by firing of the reader, or that it is to read
+};
+
+struct controller::running {
+  std::mutex lock;
+  std::condition_variable changed;
+  std::atomic<int> waiting{0};
+  std::atomic<bool> stops{false};
+  int active = 0;
+  bool deadlocked = false;
+  std::int64_t until = 0;
+  std::chrono::steady_clock::time_point began{};
+  std::vector<failed_firing> failed;
+
+  double now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); }
+};
+
+HYPERPARALLEL_BODY controller::~controller() = default;
+
+HYPERPARALLEL_BODY controller::controller(const program_graph& graph, const group_table& table,
+                                          const controller_options& o)
+    : graph_(graph), table_(table), options_(o), running_(std::make_unique<running>()) {
+  const wait_status s = check_waits(graph_);
+  const std::string at = s.edge >= 0 ? text_of_edge(s.edge) : "row " + std::to_string(s.row);
+  switch (s.code) {
+    case wait_code::ok:
+      break;
+    case wait_code::edge_has_no_such_program:
+    case wait_code::row_has_no_such_program:
+      throw program_error(at + " names program " + std::to_string(s.program) + " of " +
+                          std::to_string(graph_.program.size));
+    case wait_code::edge_has_no_room:
+      throw program_error(at + " may hold " + std::to_string(s.given) + " versions, at least " +
+                          std::to_string(s.expected) + " are needed");
+    case wait_code::programs_wait_for_each_other:
+      throw program_error("programs wait for each other: " + text_of_program(s.program) + " waits by " + at +
+                          " for program " + graph_.program[s.other].name.text + ", which can never fire");
+  }
+  waits_ = waits_of(graph_);
+  const auto programs = static_cast<std::size_t>(graph_.program.size);
+  newest_in_.resize(programs);
+  newest_out_.resize(programs);
+  for (std::size_t p = 0; p < programs; ++p) program_.push_back(std::make_unique<program_state>());
+  newest_.resize(static_cast<std::size_t>(graph_.edge.size));
+  for (int e = 0; e < graph_.edge.size; ++e) {
+    if (graph_.edge[e].reads == edge_reads::every) continue;
+    newest_[static_cast<std::size_t>(e)] = std::make_unique<newest_state>();
+    newest_[static_cast<std::size_t>(e)]->version[0] = graph_.edge[e].ready - 1;
+    newest_in_[static_cast<std::size_t>(graph_.edge[e].to)].push_back(e);
+    newest_out_[static_cast<std::size_t>(graph_.edge[e].from)].push_back(e);
+  }
+}
+
+// ---- names and texts ----
+
+HYPERPARALLEL_BODY int controller::program_called(const std::string& name) const {
+  const int p = find_program(graph_, name.c_str());
+  if (p < 0) throw program_error("no program of the graph is called " + name);
+  return p;
+}
+
+HYPERPARALLEL_BODY int controller::edge_called(const std::string& name) const {
+  const int e = find_edge(graph_, name.c_str());
+  if (e < 0) throw program_error("no edge of the graph is called " + name);
+  return e;
+}
+
+HYPERPARALLEL_BODY std::string controller::text_of_edge(int edge) const {
+  return std::string("edge ") + graph_.edge[edge].name.text;
+}
+
+HYPERPARALLEL_BODY growing_array<int> controller::ranks_of_program(int program) const {
+  const int g = find_group(table_, graph_.program[program].group.text);
+  return g < 0 ? growing_array<int>{} : ranks_of(table_.group[g]);
+}
+
+HYPERPARALLEL_BODY std::string controller::text_of_program(int program) const {
+  const group_program& p = graph_.program[program];
+  std::string text = std::string("program ") + p.name.text;
+  const int g = find_group(table_, p.group.text);
+  if (g < 0) return p.group.text[0] == '\0' ? text : text + " on group " + p.group.text;
+  const char* separator = rank_count(table_.group[g]) == 1 ? " on rank " : " on ranks ";
+  for (const rank_range& r : table_.group[g].ranks) {
+    text += separator + std::to_string(r.first);
+    if (r.last > r.first) text += "-" + std::to_string(r.last);
+    separator = ", ";
+  }
+  return text;
+}
+
+HYPERPARALLEL_BODY std::string controller::text_of_firing(int program, std::int64_t number) const {
+  std::string read;
+  for (int e = 0; e < graph_.edge.size; ++e)
+    if (graph_.edge[e].to == program)
+      read += (read.empty() ? ", which read version " : " and ") +
+              std::to_string(version_to_read(e, firing(program, number))) + " of " + text_of_edge(e);
+  return text_of_program(program) + " failed in firing " + std::to_string(number) + read;
+}
+
+HYPERPARALLEL_BODY std::string controller::why_waiting() const {
+  std::string all;
+  for (int p = 0; p < graph_.program.size; ++p) {
+    const std::int64_t k = done(p);
+    if (k >= running_->until || can_fire(p)) continue;
+    std::string why = "for a slot of an edge that is replayed";
+    for (const int e : newest_in_[static_cast<std::size_t>(p)])
+      why = "for version " + std::to_string(version_to_read(e, firing(p, k))) + " of " + text_of_edge(e);
+    for (const firing_wait& w : waits_[p]) {
+      if (done(w.program) >= k + w.ahead) continue;
+      const std::string other = graph_.program[w.program].name.text;
+      if (w.edge < 0)
+        why = "for its turn after " + other;
+      else if (graph_.edge[w.edge].to == p)
+        why = "for version " + std::to_string(k) + " of " + text_of_edge(w.edge) + " from " + other;
+      else
+        why = "for room in " + text_of_edge(w.edge) + ", which " + other + " has to read";
+    }
+    all += (all.empty() ? "" : "; ") + text_of_program(p) + " waits in firing " + std::to_string(k) + " " + why;
+  }
+  return all;
+}
+
+// ---- programs ----
+
+HYPERPARALLEL_BODY void controller::set_program(const std::string& name, running_program p) {
+  program_state& s = *program_[static_cast<std::size_t>(program_called(name))];
+  if (!p.fire) throw program_error("program " + name + " is given nothing to run");
+  s.work = std::move(p);
+  s.has_failed = false;
+}
+
+HYPERPARALLEL_BODY void controller::restart(const std::string& name) {
+  program_state& s = *program_[static_cast<std::size_t>(program_called(name))];
+  if (s.has_failed && s.work.restore) s.work.restore();
+  s.has_failed = false;
+}
+
+HYPERPARALLEL_BODY void controller::stop() {
+  running_->stops = true;
+  const std::lock_guard lock(running_->lock);
+  running_->changed.notify_all();
+}
+
+HYPERPARALLEL_BODY void controller::cancel(const std::string& name) {
+  program_state& s = *program_[static_cast<std::size_t>(program_called(name))];
+  s.cancelled = true;
+  if (s.is_firing && s.work.cancel) s.work.cancel();
+}
+
+HYPERPARALLEL_BODY std::int64_t controller::done(int program) const {
+  return program_[static_cast<std::size_t>(program)]->done.load();
+}
+
+HYPERPARALLEL_BODY std::int64_t controller::firings(const std::string& name) const {
+  return done(program_called(name));
+}
+
+HYPERPARALLEL_BODY program_use controller::use(const std::string& name) const {
+  return program_[static_cast<std::size_t>(program_called(name))]->use;
+}
+
+// ---- versions ----
+
+HYPERPARALLEL_BODY int controller::slots(int edge) const {
+  return newest_[static_cast<std::size_t>(edge)] ? 3 : graph_.edge[edge].room;
+}
+
+HYPERPARALLEL_BODY std::int64_t controller::version_to_read(int edge, const firing& f) const {
+  if (graph_.edge[edge].to != f.program())
+    throw program_error(text_of_program(f.program()) + " reads " + text_of_edge(edge) + ", which goes to program " +
+                        graph_.program[graph_.edge[edge].to].name.text);
+  const newest_state* n = newest_[static_cast<std::size_t>(edge)].get();
+  if (n == nullptr) return f.number();
+  const std::lock_guard lock(versions_);
+  const auto k = static_cast<std::size_t>(f.number());
+  return k < n->read.size() ? n->read[k] : graph_.edge[edge].ready + done(graph_.edge[edge].from) - 1;
+}
+
+HYPERPARALLEL_BODY std::int64_t controller::version_to_write(int edge, const firing& f) const {
+  if (graph_.edge[edge].from != f.program())
+    throw program_error(text_of_program(f.program()) + " writes " + text_of_edge(edge) + ", which comes from program " +
+                        graph_.program[graph_.edge[edge].from].name.text);
+  return graph_.edge[edge].ready + f.number();
+}
+
+HYPERPARALLEL_BODY int controller::slot_to_read(int edge, const firing& f) const {
+  const std::int64_t v = version_to_read(edge, f);
+  const newest_state* n = newest_[static_cast<std::size_t>(edge)].get();
+  if (n == nullptr) return static_cast<int>(v % graph_.edge[edge].room);
+  const std::lock_guard lock(versions_);
+  return static_cast<int>(std::find(n->version, n->version + 3, v) - n->version);
+}
+
+HYPERPARALLEL_BODY int controller::slot_to_write(int edge, const firing& f) const {
+  const std::int64_t v = version_to_write(edge, f);
+  const newest_state* n = newest_[static_cast<std::size_t>(edge)].get();
+  return n == nullptr ? static_cast<int>(v % graph_.edge[edge].room) : n->writing;
+}
+
+HYPERPARALLEL_BODY std::vector<std::int64_t> controller::versions_read(const std::string& edge) const {
+  const newest_state* n = newest_[static_cast<std::size_t>(edge_called(edge))].get();
+  if (n == nullptr) throw program_error("edge " + edge + " is read version by version: there is nothing to record");
+  const std::lock_guard lock(versions_);
+  return n->read;
+}
+
+HYPERPARALLEL_BODY void controller::replay(const std::string& edge, std::span<const std::int64_t> versions) {
+  const int e = edge_called(edge);
+  newest_state* n = newest_[static_cast<std::size_t>(e)].get();
+  if (n == nullptr) throw program_error("edge " + edge + " is read version by version: there is nothing to replay");
+  if (done(graph_.edge[e].to) > 0 || !n->read.empty())
+    throw program_error("edge " + edge + " is to be replayed after it was read");
+  std::int64_t least = graph_.edge[e].ready - 1;
+  for (std::size_t k = 0; k < versions.size(); ++k) {
+    least = std::max(least, static_cast<std::int64_t>(k));
+    if (versions[k] < least)
+      throw program_error("edge " + edge + ": firing " + std::to_string(k) + " is to read version " +
+                          std::to_string(versions[k]) + ", where " + std::to_string(least) + " is there");
+    least = versions[k];
+  }
+  n->read.assign(versions.begin(), versions.end());
+}
+
+/// A slot whose version nobody reads any more, or -1. Domain: `versions_` is locked.
+HYPERPARALLEL_BODY int controller::free_slot(int edge) const {
+  const newest_state& n = *newest_[static_cast<std::size_t>(edge)];
+  const std::int64_t newest = graph_.edge[edge].ready + done(graph_.edge[edge].from) - 1;
+  const auto read = n.read.begin() + std::min<std::int64_t>(done(graph_.edge[edge].to), std::ssize(n.read));
+  for (int i = 0; i < 3; ++i)
+    if (n.version[i] < 0 || (n.version[i] != newest && !std::binary_search(read, n.read.end(), n.version[i]))) return i;
+  return -1;
+}
+
+HYPERPARALLEL_BODY bool controller::versions_allow(int program) const {
+  const auto p = static_cast<std::size_t>(program);
+  const auto k = static_cast<std::size_t>(done(program));
+  const std::lock_guard lock(versions_);
+  for (const int e : newest_in_[p]) {
+    const newest_state& n = *newest_[static_cast<std::size_t>(e)];
+    if (k < n.read.size() && n.read[k] >= graph_.edge[e].ready + done(graph_.edge[e].from)) return false;
+  }
+  for (const int e : newest_out_[p])
+    if (free_slot(e) < 0) return false;
+  return true;
+}
+
+// ---- firing ----
+
+HYPERPARALLEL_BODY bool controller::can_fire(int program) const {
+  const std::int64_t k = done(program);
+  if (k >= running_->until) return false;
+  for (const firing_wait& w : waits_[program])
+    if (done(w.program) < k + w.ahead) return false;
+  const auto p = static_cast<std::size_t>(program);
+  return (newest_in_[p].empty() && newest_out_[p].empty()) || versions_allow(program);
+}
+
+HYPERPARALLEL_BODY void controller::begin_firing(int program) {
+  const auto p = static_cast<std::size_t>(program);
+  if (newest_in_[p].empty() && newest_out_[p].empty()) return;
+  const auto k = static_cast<std::size_t>(done(program));
+  const std::lock_guard lock(versions_);
+  int writer = -1;
+  std::int64_t written = 0;
+  for (const int e : newest_in_[p]) {
+    if (graph_.edge[e].from != writer) written = done(writer = graph_.edge[e].from);
+    newest_state& n = *newest_[static_cast<std::size_t>(e)];
+    if (k == n.read.size()) n.read.push_back(graph_.edge[e].ready + written - 1);
+  }
+  for (const int e : newest_out_[p]) {
+    newest_state& n = *newest_[static_cast<std::size_t>(e)];
+    n.writing = free_slot(e);
+    n.version[n.writing] = -1;
+  }
+}
+
+HYPERPARALLEL_BODY void controller::end_firing(int program) {
+  const std::int64_t k = done(program);
+  if (const auto& out = newest_out_[static_cast<std::size_t>(program)]; !out.empty()) {
+    const std::lock_guard lock(versions_);
+    for (const int e : out) {
+      newest_state& n = *newest_[static_cast<std::size_t>(e)];
+      n.version[n.writing] = graph_.edge[e].ready + k;
+    }
+  }
+  program_[static_cast<std::size_t>(program)]->done.store(k + 1);
+  if (running_->waiting.load() == 0) return;
+  const std::lock_guard lock(running_->lock);
+  running_->changed.notify_all();
+}
+
+HYPERPARALLEL_BODY void controller::record_failure(int program, std::int64_t number, std::string why,
+                                                   std::exception_ptr cause) {
+  running_->stops = true;
+  program_[static_cast<std::size_t>(program)]->has_failed = true;
+  const std::lock_guard lock(running_->lock);
+  running_->failed.push_back({program, number, std::move(why), std::move(cause)});
+  running_->changed.notify_all();
+}
+
+/// Whether the firing ended well.
+HYPERPARALLEL_BODY bool controller::fire(int program) {
+  program_state& s = *program_[static_cast<std::size_t>(program)];
+  const firing f(program, done(program));
+  std::string why = "it was cancelled";
+  std::exception_ptr cause;
+  begin_firing(program);
+  const double begin = running_->now();
+  s.is_firing = true;
+  try {
+    if (!s.cancelled) s.work.fire(f);
+    if (!s.cancelled.exchange(false)) {
+      if (s.work.keep) s.work.keep();
+      why.clear();
+    }
+  } catch (const std::exception& e) {
+    if (!s.cancelled.exchange(false)) why = e.what();
+    cause = std::current_exception();
+  } catch (...) {
+    why = "what was thrown is no std::exception";
+    cause = std::current_exception();
+  }
+  s.is_firing = false;
+  if (!why.empty()) {
+    record_failure(program, f.number(), std::move(why), std::move(cause));
+    return false;
+  }
+  program_use& u = s.use;
+  u.last_end = running_->now();
+  u.busy += u.last_end - begin;
+  if (u.firings++ == 0) {
+    u.begin = begin;
+    u.first_end = u.last_end;
+  }
+  end_firing(program);
+  return true;
+}
+
+/// Domain: `running_->lock` is held.
+HYPERPARALLEL_BODY void controller::check_for_deadlock() {
+  if (running_->active == 0 || running_->waiting.load() < running_->active || running_->stops) return;
+  for (int p = 0; p < graph_.program.size; ++p)
+    if (can_fire(p)) return;
+  running_->deadlocked = true;
+  running_->stops = true;
+  running_->changed.notify_all();
+}
+
+HYPERPARALLEL_BODY void controller::wait_for_any(std::span<const int> programs) {
+  const auto goes_on = [&] {
+    return running_->stops || std::any_of(programs.begin(), programs.end(), [&](int p) { return can_fire(p); });
+  };
+  for (int tries = 0; tries < 64; ++tries)
+    if (goes_on()) return;
+  std::unique_lock lock(running_->lock);
+  ++running_->waiting;
+  while (!goes_on()) {
+    check_for_deadlock();
+    if (running_->stops) break;
+    running_->changed.wait(lock);
+  }
+  --running_->waiting;
+}
+
+HYPERPARALLEL_BODY void controller::work(std::span<const int> programs) {
+  while (!running_->stops) {
+    bool fired = false, is_left = false;
+    for (const int p : programs) {
+      if (done(p) >= running_->until) continue;
+      is_left = true;
+      if (!can_fire(p)) continue;
+      if (!fire(p) || running_->stops) break;
+      fired = true;
+    }
+    if (!is_left) break;
+    if (!fired && !running_->stops) wait_for_any(programs);
+  }
+  const std::lock_guard lock(running_->lock);
+  --running_->active;
+  check_for_deadlock();
+}
+
+HYPERPARALLEL_BODY run_result controller::run(std::int64_t firings) {
+  std::vector<std::vector<int>> lists(static_cast<std::size_t>(graph_.row.size));
+  for (int p = 0; p < graph_.program.size; ++p) {
+    program_state& s = *program_[static_cast<std::size_t>(p)];
+    if (!s.work.fire) throw program_error(text_of_program(p) + " has nothing to run: set_program gives it");
+    if (s.has_failed)
+      throw program_error(text_of_program(p) + " failed in firing " + std::to_string(done(p)) +
+                          ": restart it, or replace it by set_program");
+    s.use = {};
+  }
+  std::vector<bool> is_listed(program_.size());
+  const auto list = [&](std::vector<int>& to, int p) {
+    if (!is_listed[static_cast<std::size_t>(p)]) to.push_back(p);
+    is_listed[static_cast<std::size_t>(p)] = true;
+  };
+  for (int r = 0; r < graph_.row.size; ++r)
+    for (const int p : graph_.row[r].turn) list(lists[static_cast<std::size_t>(r)], p);
+  for (int p = 0; p < graph_.program.size; ++p)
+    if (!is_listed[static_cast<std::size_t>(p)]) list(lists.emplace_back(), p);
+  std::erase_if(lists, [](const std::vector<int>& l) { return l.empty(); });
+  for (auto n = static_cast<std::size_t>(std::max(options_.threads, 0)); n > 0 && lists.size() > n; lists.pop_back()) {
+    std::vector<int>& to = lists[(lists.size() - 1) % n];
+    to.insert(to.end(), lists.back().begin(), lists.back().end());
+  }
+  running& r = *running_;
+  r.stops = r.deadlocked = false;
+  r.active = static_cast<int>(lists.size());
+  r.until = firings;
+  r.failed.clear();
+  r.began = std::chrono::steady_clock::now();
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < lists.size(); ++i) threads.emplace_back([this, &lists, i] { work(lists[i]); });
+    if (!lists.empty()) work(lists[0]);
+  }
+  if (!r.failed.empty()) {
+    std::string text;
+    for (const failed_firing& f : r.failed)
+      text += (text.empty() ? "" : "; ") + text_of_firing(f.program, f.number) + ": " + f.why;
+    throw controller_error(text, r.failed);
+  }
+  if (r.deadlocked) throw controller_error("no program can go on: " + why_waiting());
+  for (int p = 0; p < graph_.program.size; ++p)
+    if (done(p) < firings) return run_result::cancelled;
+  return run_result::complete;
+}
+
+}}  // namespace hyperparallel::v0_2

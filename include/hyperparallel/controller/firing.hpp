@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a program is told of its firing, and the error of those that failed.
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+class controller;
+
+/// One firing of a program: a handle of two numbers, which edges take to say what it reads and where it writes.
+class firing {
+ public:
+  int program() const { return program_; }
+  /// Counts from 0.
+  std::int64_t number() const { return number_; }
+
+ private:
+  friend controller;
+  firing(int program, std::int64_t number) : program_(program), number_(number) {}
+  int program_;
+  std::int64_t number_;
+};
+
+/// What a controller runs as a program. Only `fire` has to be there.
+struct running_program {
+  std::function<void(const firing&)> fire;
+  std::function<void()> keep = {};     ///< at each boundary, that is after a firing and before its versions are there
+  std::function<void()> restore = {};  ///< back to what was kept last, before a firing that failed is tried again
+  std::function<void()> cancel = {};   ///< from another thread: the firing under way is to end soon
+};
+
+/// A firing that did not end well, and why.
+struct failed_firing {
+  int program = -1;
+  std::int64_t number = 0;
+  std::string why;
+  std::exception_ptr cause;  ///< none where it was cancelled
+};
+
+/// Programs failed, or cannot go on; all others have drained to the end of a firing.
+struct controller_error : std::runtime_error {
+  explicit controller_error(const std::string& text, std::vector<failed_firing> failed_firings = {})
+      : std::runtime_error(text), failed(std::move(failed_firings)) {}
+  std::vector<failed_firing> failed;  ///< none: the programs wait for each other
+};
+
+/// The time that a program took: what the clock saw of its firings that ended well.
+struct program_use {
+  std::int64_t firings = 0;
+  double busy = 0;        ///< seconds within firings
+  double first_end = 0;   ///< of its first firing, seconds after the run began
+  double last_end = 0;
+  double begin = 0;       ///< of its first firing
+  /// Seconds from end to end of firings.
+  double period() const { return firings < 2 ? busy : (last_end - first_end) / static_cast<double>(firings - 1); }
+  /// The part of the time from its first firing to its last in which it was busy.
+  double utilisation() const { return last_end > begin ? busy / (last_end - begin) : 0; }
+};
+
+}}  // namespace hyperparallel::v0_2
