@@ -14,7 +14,7 @@
 // firing k + `ready` - `room`, so no more than `room` versions are held, that which is written among them.
 // A *row* is a set of ranks and the order in which the programs on them take their turns: the first of firing k + 1
 // follows the last of firing k. So times are max-plus: the period is the greatest ratio, over cycles of waits, of durations
-// to firings.
+// to firings. check_programs.hpp says what a graph has to hold, staleness.hpp what `behind` claims.
 
 #include <hyperparallel/groups/group_table.hpp>
 
@@ -36,6 +36,8 @@ struct program_edge {
   int room = 1;            ///< versions that may be held; at least `ready`, at least 1
   extent_t move = 0;       ///< time from the end of the writer's firing until the version is there
   edge_reads reads = edge_reads::every;
+  int behind =
+      -1;  ///< claims that what is made with a version is used at most so many firings late; -1: claims nothing
   friend constexpr bool operator==(const program_edge&, const program_edge&) = default;
 };
 
