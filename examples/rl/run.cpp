@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include <hyperparallel/controller/tensor_edge.hpp>
+#include <hyperparallel/groups/check_programs.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
@@ -30,17 +31,8 @@ hp::program_graph graph_of(const rl_options& o, const placement& p) {
   hp::connect(g, {.name = hp::short_text("samples"), .from = rollout, .to = judge, .room = ahead});
   hp::connect(g, {.name = hp::short_text("rewards"), .from = judge, .to = training, .room = ahead});
   hp::connect(g, {.name = hp::short_text("weights"), .from = training, .to = rollout, .ready = ahead, .room = ahead,
-                  .reads = o.newest ? hp::edge_reads::newest : hp::edge_reads::every});
-  hp::program_row row;
-  const auto add = [&](int first, int last, std::initializer_list<int> turns) {
-    row = {};
-    row.ranks.push({first, last});
-    for (const int program : turns) row.turn.push(program);
-    g.row.push(row);
-  };
-  if (p.first > 0) add(0, std::min(p.first - 1, 3), {training});
-  if (p.first <= 3) add(p.first, std::min(p.last, 3), {rollout, judge, training});
-  if (p.last > 3) add(std::max(p.first, 4), p.last, {rollout, judge});
+                  .reads = o.newest ? hp::edge_reads::newest : hp::edge_reads::every, .behind = o.staleness});
+  g.row = hp::rows_of(g, groups_of(p));
   return g;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/controller/channel.hpp>
 
+#include <hyperparallel/groups/check_programs.hpp>
+
 #include <support/error_of.hpp>
 
 #include <gtest/gtest.h>
@@ -15,8 +17,9 @@ namespace hp = hyperparallel;
 
 namespace {
 
-hp::program_row row_of(std::initializer_list<int> turns) {
+hp::program_row row_of(int rank, std::initializer_list<int> turns) {
   hp::program_row r;
+  r.ranks.push(rank);
   for (const int p : turns) r.turn.push(p);
   return r;
 }
@@ -34,7 +37,7 @@ hp::program_graph random_graph(std::mt19937& random, bool newest) {
                     .reads = newest && below(2) == 0 ? hp::edge_reads::newest : hp::edge_reads::every});
   }
   for (int p = 0; p < programs;) {
-    hp::program_row r;
+    hp::program_row r = row_of(p, {});
     for (int n = 1 + below(3); n > 0 && p < programs; --n) r.turn.push(p++);
     g.row.push(r);
   }
@@ -85,7 +88,7 @@ TEST(Controller, EveryNumberOfThreadsGivesTheSameValues) {
   std::mt19937 random(1);
   for (int i = 0, tried = 0; tried < 40; ++i) {
     const hp::program_graph g = random_graph(random, false);
-    if (!hp::check_waits(g).ok()) continue;
+    if (!hp::check_programs(g).ok()) continue;
     ++tried;
     mixing_programs one(g, 1);
     EXPECT_EQ(one.c.run(30), hp::run_result::complete);
@@ -103,7 +106,7 @@ TEST(Controller, ARunThatIsReplayedReadsTheSame) {
   int differing = 0;
   for (int i = 0, tried = 0; tried < 40; ++i) {
     const hp::program_graph g = random_graph(random, true);
-    if (!hp::check_waits(g).ok()) continue;
+    if (!hp::check_programs(g).ok()) continue;
     ++tried;
     mixing_programs first(g, 0), again(g, i % 3), one(g, 1);
     first.c.run(60);
@@ -143,8 +146,8 @@ TEST(Controller, TheNewestVersionIsNeverOlderThanTheGraphSays) {
 TEST(Controller, ProgramsTakeTheirTurns) {
   hp::program_graph g;
   for (const char* name : {"a", "b", "c"}) hp::add_program(g, name, "");
-  g.row.push(row_of({1, 0}));  // b is on both rows
-  g.row.push(row_of({1, 2}));
+  g.row.push(row_of(0, {1, 0}));  // b is on both rows
+  g.row.push(row_of(1, {1, 2}));
   hp::controller c(g);
   std::atomic<int> a{0}, b{0}, other{0};
   c.set_program("a", {[&](const hp::firing&) { EXPECT_EQ(b.load(), ++a); }});
@@ -162,7 +165,7 @@ TEST(Controller, NothingIsLostButTheFiringThatFails) {
   int failures = 0;
   for (int i = 0; failures < 120; ++i) {
     const hp::program_graph g = random_graph(random, i % 2 == 0);
-    if (!hp::check_waits(g).ok()) continue;
+    if (!hp::check_programs(g).ok()) continue;
     mixing_programs hurt(g, i % 3), calm(g, 1);
     hurt.fails_at = static_cast<int>(random() % 400);
     hp::failed_firing lost;
@@ -198,6 +201,7 @@ TEST(Controller, AProgramThatIsCancelledIsNamedAndTheOthersDrain) {
   t.world = 6;
   hp::add_group(t, "generation", hp::rank_range{2, 5});
   hp::add_group(t, "training", 0, 1);
+  g.row = hp::rows_of(g, t);
   hp::controller c(g, t);
   std::atomic<bool> ends{false};
   c.set_program("rollout", {[](const hp::firing&) {}});
@@ -236,17 +240,17 @@ TEST(Controller, RefusesWhatCannotRun) {
   const auto refusal = [](const hp::program_graph& of) { return tested::error_of<hp::program_error>([&] { hp::controller c(of); }); };
   hp::program_graph bad = g;
   hp::connect(bad, {.name = hp::short_text("e"), .from = a, .to = 2});
-  EXPECT_EQ(refusal(bad), "edge e names program 2 of 2");
+  EXPECT_EQ(refusal(bad), "edge e joins program number 2, and there are 2 programs");
   bad = g;
   hp::connect(bad, {.name = hp::short_text("e"), .from = a, .to = b, .ready = 3, .room = 2});
-  EXPECT_EQ(refusal(bad), "edge e may hold 2 versions, at least 3 are needed");
+  EXPECT_EQ(refusal(bad), "edge e has room for 2 versions, expected at least 3");
   bad = g;
-  bad.row.push(row_of({0, 5}));
-  EXPECT_EQ(refusal(bad), "row 0 names program 5 of 2");
+  bad.row.push(row_of(0, {0, 5}));
+  EXPECT_EQ(refusal(bad), "row 0 has a turn of program number 5, and there are 2 programs");
   bad = g;
   hp::connect(bad, {.name = hp::short_text("there"), .from = a, .to = b});
   hp::connect(bad, {.name = hp::short_text("back"), .from = b, .to = a});
-  EXPECT_EQ(refusal(bad), "programs wait for each other: program a waits by edge back for program b, which can never fire");
+  EXPECT_EQ(refusal(bad), "programs wait for each other: a waits for back of b, b waits for there of a");
   hp::connect(g, {.name = hp::short_text("e"), .from = a, .to = b, .reads = hp::edge_reads::newest});
   hp::controller c(g);
   EXPECT_EQ(tested::error_of<hp::program_error>([&] { c.run(1); }), "program a has nothing to run: set_program gives it");

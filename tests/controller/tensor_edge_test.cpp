@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/controller/tensor_edge.hpp>
 
+#include <hyperparallel/groups/check_programs.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
@@ -69,10 +70,11 @@ class one_tensor {
   std::vector<std::vector<float>> block_;
 };
 
-hp::program_graph writer_and_reader() {
+hp::program_graph writer_and_reader(const hp::group_table& t) {
   hp::program_graph g;
   const int train = hp::add_program(g, "train", "training"), rollout = hp::add_program(g, "rollout", "generation");
   hp::connect(g, {.name = hp::short_text("weights"), .from = train, .to = rollout, .ready = 1, .room = 2});
+  if (!t.group.empty()) g.row = hp::rows_of(g, t);
   return g;
 }
 
@@ -91,7 +93,7 @@ TEST(TensorEdge, EachRankReceivesWhatItLacksBetweenAnyTwoLayoutsAndMeshes) {
     t.world = 32;
     hp::add_group(t, "training", hp::rank_range(0, writer.ranks() - 1));
     hp::add_group(t, "generation", hp::rank_range(first_of_reader, first_of_reader + reader.ranks() - 1));
-    hp::controller c(writer_and_reader(), t, {.threads = 1});
+    hp::controller c(writer_and_reader(t), t, {.threads = 1});
     hp::tensor_edge weights(c, "weights", writer, reader);
     ++pairs;
     const auto fill = [&](int version) {
@@ -147,7 +149,7 @@ TEST(TensorEdge, WeightsGoFromTrainingToRolloutUnderOtherStrategies) {
     t.world = 8;
     hp::add_group(t, "training", hp::rank_range(0, one.train_ranks - 1));
     hp::add_group(t, "generation", hp::rank_range(one.first, one.first + one.rollout_ranks - 1));
-    hp::controller c(writer_and_reader(), t);
+    hp::controller c(writer_and_reader(t), t);
     hp::tensor_edge weights(c, "weights", train.world(), rollout.world());
     weights.begin();
     c.set_program("train", {[&](const hp::firing& f) {
@@ -172,7 +174,7 @@ TEST(TensorEdge, RefusesWhatItCannotCarry) {
   const hp::layout_value two = worlds::all_layouts({1, {2}}, 2)[0];
   one_tensor writer(two, s), reader(two, s), other(two, hp::shape{24, 12});
   const auto refusal = [&](auto& from, auto& to, const hp::group_table& t, const std::vector<hp::tensor_pair>& pairs) {
-    hp::controller c(writer_and_reader(), t);
+    hp::controller c(writer_and_reader(t), t);
     return tested::error_of<hp::program_error>([&] { hp::tensor_edge(c, "weights", from, to, pairs); });
   };
   EXPECT_EQ(refusal(writer, reader, {}, {}), "no error");
@@ -181,6 +183,7 @@ TEST(TensorEdge, RefusesWhatItCannotCarry) {
   hp::group_table t;
   t.world = 4;
   hp::add_group(t, "training", hp::rank_range{0, 2});
+  hp::add_group(t, "generation", 2, 3);
   EXPECT_EQ(refusal(writer, reader, t, {}), "edge weights: program train has 2 ranks, its group training has 3");
 }
 

@@ -28,8 +28,8 @@
 #include <vector>
 
 #include <hyperparallel/controller/firing.hpp>
-#include <hyperparallel/controller/firing_waits.hpp>
 #include <hyperparallel/exec/run_options.hpp>
+#include <hyperparallel/groups/program_waits.hpp>
 #include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/world/program_error.hpp>
 
@@ -41,7 +41,8 @@ struct controller_options {
 
 class controller {
  public:
-  /// The table, if there is one, says which ranks the programs' groups have. Throws program_error.
+  /// The table, if there is one, says which ranks the programs' groups have. Throws program_error where check_programs
+  /// refuses.
   explicit controller(const program_graph& graph, const group_table& table = {}, const controller_options& o = {});
   ~controller();
   controller(const controller&) = delete;
@@ -95,6 +96,7 @@ class controller {
   std::string text_of_firing(int program, std::int64_t number) const;
   std::string why_waiting() const;
   std::int64_t done(int program) const;
+  bool is_met(const program_wait& w, std::int64_t k) const;
   bool can_fire(int program) const;
   bool versions_allow(int program) const;
   int free_slot(int edge) const;
@@ -109,7 +111,7 @@ class controller {
   program_graph graph_;
   group_table table_;
   controller_options options_;
-  growing_array<growing_array<firing_wait>> waits_;
+  growing_array<growing_array<program_wait>> waits_;           ///< of each program for others
   std::vector<std::vector<int>> newest_in_, newest_out_;  ///< edges of each program
   std::vector<std::unique_ptr<program_state>> program_;
   std::vector<std::unique_ptr<newest_state>> newest_;  ///< of edges that read the newest version

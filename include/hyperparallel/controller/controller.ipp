@@ -9,6 +9,8 @@
 #include <utility>
 
 #include <hyperparallel/controller/controller.hpp>
+#include <hyperparallel/groups/check_programs.hpp>
+#include <hyperparallel/groups/refused_programs.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -46,23 +48,11 @@ HYPERPARALLEL_BODY controller::~controller() = default;
 HYPERPARALLEL_BODY controller::controller(const program_graph& graph, const group_table& table,
                                           const controller_options& o)
     : graph_(graph), table_(table), options_(o), running_(std::make_unique<running>()) {
-  const wait_status s = check_waits(graph_);
-  const std::string at = s.edge >= 0 ? text_of_edge(s.edge) : "row " + std::to_string(s.row);
-  switch (s.code) {
-    case wait_code::ok:
-      break;
-    case wait_code::edge_has_no_such_program:
-    case wait_code::row_has_no_such_program:
-      throw program_error(at + " names program " + std::to_string(s.program) + " of " +
-                          std::to_string(graph_.program.size));
-    case wait_code::edge_has_no_room:
-      throw program_error(at + " may hold " + std::to_string(s.given) + " versions, at least " +
-                          std::to_string(s.expected) + " are needed");
-    case wait_code::programs_wait_for_each_other:
-      throw program_error("programs wait for each other: " + text_of_program(s.program) + " waits by " + at +
-                          " for program " + graph_.program[s.other].name.text + ", which can never fire");
-  }
-  waits_ = waits_of(graph_);
+  const program_status s = table.group.empty() ? check_programs(graph_) : check_programs(graph_, table_);
+  if (!s.ok()) throw program_error(text_of_refusal(s, graph_, table_));
+  waits_.resize(graph_.program.size);
+  for (const program_wait& w : waits_of(graph_))
+    if (w.kind != wait_kind::itself) waits_[w.to].push(w);
   const auto programs = static_cast<std::size_t>(graph_.program.size);
   newest_in_.resize(programs);
   newest_out_.resize(programs);
@@ -131,15 +121,15 @@ HYPERPARALLEL_BODY std::string controller::why_waiting() const {
     std::string why = "for a slot of an edge that is replayed";
     for (const int e : newest_in_[static_cast<std::size_t>(p)])
       why = "for version " + std::to_string(version_to_read(e, firing(p, k))) + " of " + text_of_edge(e);
-    for (const firing_wait& w : waits_[p]) {
-      if (done(w.program) >= k + w.ahead) continue;
-      const std::string other = graph_.program[w.program].name.text;
-      if (w.edge < 0)
+    for (const program_wait& w : waits_[p]) {
+      if (is_met(w, k)) continue;
+      const std::string other = graph_.program[w.from].name.text;
+      if (w.kind == wait_kind::turn)
         why = "for its turn after " + other;
-      else if (graph_.edge[w.edge].to == p)
-        why = "for version " + std::to_string(k) + " of " + text_of_edge(w.edge) + " from " + other;
+      else if (w.kind == wait_kind::version)
+        why = "for version " + std::to_string(k) + " of " + text_of_edge(w.number) + " from " + other;
       else
-        why = "for room in " + text_of_edge(w.edge) + ", which " + other + " has to read";
+        why = "for room in " + text_of_edge(w.number) + ", which " + other + " has to read";
     }
     all += (all.empty() ? "" : "; ") + text_of_program(p) + " waits in firing " + std::to_string(k) + " " + why;
   }
@@ -272,11 +262,16 @@ HYPERPARALLEL_BODY bool controller::versions_allow(int program) const {
 
 // ---- firing ----
 
+/// Whether a wait lets firing k begin.
+HYPERPARALLEL_BODY bool controller::is_met(const program_wait& w, std::int64_t k) const {
+  return done(w.from) >= k + 1 - w.back;
+}
+
 HYPERPARALLEL_BODY bool controller::can_fire(int program) const {
   const std::int64_t k = done(program);
   if (k >= running_->until) return false;
-  for (const firing_wait& w : waits_[program])
-    if (done(w.program) < k + w.ahead) return false;
+  for (const program_wait& w : waits_[program])
+    if (!is_met(w, k)) return false;
   const auto p = static_cast<std::size_t>(program);
   return (newest_in_[p].empty() && newest_out_[p].empty()) || versions_allow(program);
 }
