@@ -6,7 +6,8 @@
 //   p.time, p.firings   so much time for so many firings of each program, in lowest terms
 //   p.cycle             waits round a cycle whose durations and firings have that ratio: nothing fires more often
 //   p.start             the beginning of firing 0 in a schedule of that period, times p.firings: something fires as often
-//   p.depth             versions of each edge that this schedule holds: with so much room the period stays the same
+//   p.depth             versions of each edge that this schedule holds: with so much room the period stays the same,
+//                       where every program takes time
 //
 // Times are max-plus linear: the period is the greatest ratio of durations to firings over cycles of waits. It is found by
 // integers alone: a cycle that has more than the ratio so far is a positive cycle, and takes its place until there is none.
