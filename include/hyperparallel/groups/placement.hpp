@@ -27,18 +27,18 @@ enum class placement_kind : unsigned char { disjoint, colocated, overlapping };
 constexpr const char* name_of(placement_kind k) { return enum_name("disjoint\0colocated\0overlapping", k); }
 
 /// Bytes of a program on each of its ranks.
-struct program_memory {
+struct memory_of_program {
   extent_t resident = 0;  ///< kept between its firings, versions that it reads and writes among them
   extent_t working = 0;   ///< beyond these, while it fires
   bool swapped = false;   ///< what is resident leaves the device while others fire
-  friend constexpr bool operator==(const program_memory&, const program_memory&) = default;
+  friend constexpr bool operator==(const memory_of_program&, const memory_of_program&) = default;
 };
 
 struct program_placement {
   placement_kind kind = placement_kind::overlapping;
   extent_t device_bytes = 0;
   extent_t swap_rate = 0;  ///< bytes that a rank copies from or to the slower tier in a unit of the graph's time
-  growing_array<program_memory> program{};
+  growing_array<memory_of_program> program{};
   friend constexpr bool operator==(const program_placement&, const program_placement&) = default;
 };
 
@@ -77,7 +77,7 @@ constexpr extent_t bytes_of_phase(const program_graph& g, const program_placemen
   const growing_array<int>& turns = g.row.item[row].turn;
   extent_t sum = at.program.item[turns.item[turn]].working;
   for (int i = 0; i < turns.size; ++i) {
-    const program_memory& m = at.program.item[turns.item[i]];
+    const memory_of_program& m = at.program.item[turns.item[i]];
     if ((i == turn || !m.swapped) && add_overflows(sum, m.resident, sum)) return not_counted;
   }
   return sum;
@@ -115,7 +115,7 @@ constexpr placement_status check_memory(const program_graph& g, const program_pl
     return {.code = memory_of_other_programs, .given = at.program.size, .expected = g.program.size};
   if (at.device_bytes < 1) return {.code = device_has_no_bytes, .given = at.device_bytes};
   for (int p = 0; p < g.program.size; ++p) {
-    const program_memory& m = at.program.item[p];
+    const memory_of_program& m = at.program.item[p];
     if (m.resident < 0 || m.working < 0) return {.code = bytes_are_negative, .program = p};
     if (!swaps(g, at, p)) continue;
     if (at.swap_rate < 1) return {.code = swap_has_no_rate, .program = p, .given = at.swap_rate};
