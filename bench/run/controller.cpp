@@ -31,15 +31,19 @@ void ring(benchmark::State& state, int programs, int threads, hp::edge_reads bac
   for (int p = 0; p < programs; ++p) hp::add_program(g, ("program" + std::to_string(p)).c_str(), "");
   for (int p = 0; p < programs; ++p) {
     const bool last = p + 1 == programs;
-    hp::connect(g, {.name = hp::short_text(("edge" + std::to_string(p)).c_str()), .from = p, .to = last ? 0 : p + 1,
-                    .ready = last ? 2 : 0, .room = 2, .reads = last ? back : hp::edge_reads::every});
+    hp::connect(g, {.name = hp::short_text(("edge" + std::to_string(p)).c_str()),
+                    .from = p,
+                    .to = last ? 0 : p + 1,
+                    .ready = last ? 2 : 0,
+                    .room = 2,
+                    .reads = last ? back : hp::edge_reads::every});
   }
   hp::controller c(g, {}, {.threads = threads});
   std::deque<hp::channel<std::int64_t>> edge;
   for (const hp::program_edge& e : g.edge) edge.emplace_back(c, e.name.text);
   for (int p = 0; p < programs; ++p) {
     hp::channel<std::int64_t>&in = edge[static_cast<std::size_t>((p + programs - 1) % programs)],
-                             &out = edge[static_cast<std::size_t>(p)];
+    &out = edge[static_cast<std::size_t>(p)];
     c.set_program(g.program[p].name.text, {[&in, &out](const hp::firing& f) { out.write(f) = in.read(f) + 1; }});
   }
   std::int64_t firings = 0;
@@ -54,4 +58,3 @@ BENCHMARK_CAPTURE(ring, sixteen_programs_one_thread, 16, 1, hp::edge_reads::ever
 BENCHMARK_CAPTURE(ring, four_programs_two_threads, 4, 2, hp::edge_reads::every)->UseRealTime();
 
 }  // namespace
-

@@ -17,7 +17,8 @@ namespace rl {
 namespace hp = hyperparallel;
 
 inline constexpr int digits = 10, prompts = 16, answers = 8, rows = prompts * answers;  ///< answers of each prompt
-inline constexpr int length = 3, sequence = 2 * length;  ///< the prompt, then the answer, whose last digit nothing reads
+inline constexpr int length = 3,
+                     sequence = 2 * length;  ///< the prompt, then the answer, whose last digit nothing reads
 
 /// Logits of the next digit; in training the loss is Σ advantage · -log p(digit) / tokens.
 inline hp::graph policy(bool trains, double rate) {
@@ -50,18 +51,22 @@ inline void draw_prompts(std::uint64_t seed, std::int64_t firing, answered_promp
   a = {};
   for (int r = 0; r < rows; ++r)
     for (int i = 0; i < length; ++i)
-      a.tokens[static_cast<std::size_t>(r * sequence + i)] = static_cast<std::int32_t>(
-          hp::keyed_bits(seed, static_cast<std::uint64_t>(firing), static_cast<std::uint64_t>(r / answers * length + i)) % digits);
+      a.tokens[static_cast<std::size_t>(r * sequence + i)] =
+          static_cast<std::int32_t>(hp::keyed_bits(seed, static_cast<std::uint64_t>(firing),
+                                                   static_cast<std::uint64_t>(r / answers * length + i)) %
+                                    digits);
 }
 
 /// Digit `i` of every answer, by the logits there. What is drawn depends on seed, firing, row and digit alone.
-inline void draw_digit(std::uint64_t seed, std::int64_t firing, int i, std::span<const float> logits, answered_prompts& a) {
+inline void draw_digit(std::uint64_t seed, std::int64_t firing, int i, std::span<const float> logits,
+                       answered_prompts& a) {
   for (int r = 0; r < rows; ++r) {
     const auto at = static_cast<std::size_t>(r * sequence + length - 1 + i);
     const float* const of = logits.data() + at * digits;
     double sum = 0;
     for (int d = 0; d < digits; ++d) sum += std::exp(static_cast<double>(of[d]));
-    const std::uint64_t key = hp::keyed_bits(~seed, static_cast<std::uint64_t>(firing), static_cast<std::uint64_t>(r * length + i));
+    const std::uint64_t key =
+        hp::keyed_bits(~seed, static_cast<std::uint64_t>(firing), static_cast<std::uint64_t>(r * length + i));
     double left = static_cast<double>(key >> 11) * 0x1p-53 * sum;
     int drawn = 0;
     while (drawn + 1 < digits && (left -= std::exp(static_cast<double>(of[drawn]))) >= 0) ++drawn;

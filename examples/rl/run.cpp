@@ -30,8 +30,13 @@ hp::program_graph graph_of(const rl_options& o, const placement& p) {
   const int ahead = 1 + o.staleness;
   hp::connect(g, {.name = hp::short_text("samples"), .from = rollout, .to = judge, .room = ahead});
   hp::connect(g, {.name = hp::short_text("rewards"), .from = judge, .to = training, .room = ahead});
-  hp::connect(g, {.name = hp::short_text("weights"), .from = training, .to = rollout, .ready = ahead, .room = ahead,
-                  .reads = o.newest ? hp::edge_reads::newest : hp::edge_reads::every, .behind = o.staleness});
+  hp::connect(g, {.name = hp::short_text("weights"),
+                  .from = training,
+                  .to = rollout,
+                  .ready = ahead,
+                  .room = ahead,
+                  .reads = o.newest ? hp::edge_reads::newest : hp::edge_reads::every,
+                  .behind = o.staleness});
   g.row = hp::rows_of(g, groups_of(p));
   return g;
 }
@@ -49,7 +54,8 @@ rl_course train(const rl_options& o, const placement& p, const std::vector<std::
   hp::model_run<float> learner(policy(true, o.rate), hp::strategy_called("dp-tp", 4).strategy, options_of(o.seed));
   hp::model_run_options forward = options_of(o.seed);
   forward.program.keep = {"logits"};
-  hp::model_run<float> actor(policy(false, o.rate), hp::strategy_called(p.strategy, p.last - p.first + 1).strategy, forward);
+  hp::model_run<float> actor(policy(false, o.rate), hp::strategy_called(p.strategy, p.last - p.first + 1).strategy,
+                             forward);
 
   hp::controller c(graph_of(o, p), groups_of(p), {.threads = o.threads});
   hp::channel<answered_prompts> samples(c, "samples");

@@ -32,7 +32,10 @@ hp::program_graph random_graph(std::mt19937& random, bool newest) {
   for (int p = 0; p < programs; ++p) hp::add_program(g, ("p" + std::to_string(p)).c_str(), "");
   for (int e = 0, edges = below(8); e < edges; ++e) {
     const int from = below(programs), to = below(programs), ready = to > from ? below(3) : 1 + below(3);
-    hp::connect(g, {.name = hp::short_text(("e" + std::to_string(e)).c_str()), .from = from, .to = to, .ready = ready,
+    hp::connect(g, {.name = hp::short_text(("e" + std::to_string(e)).c_str()),
+                    .from = from,
+                    .to = to,
+                    .ready = ready,
                     .room = std::max(ready + below(3), 1),
                     .reads = newest && below(2) == 0 ? hp::edge_reads::newest : hp::edge_reads::every});
   }
@@ -50,7 +53,7 @@ struct mixing_programs {
   hp::controller c;
   std::vector<hp::channel<std::uint64_t>> edge;
   std::vector<std::uint64_t> state, kept;
-  int fails_at = -1;                 ///< the call of `moment` that throws
+  int fails_at = -1;  ///< the call of `moment` that throws
   std::atomic<int> moments{0};
 
   mixing_programs(const hp::program_graph& g, int threads) : graph(g), c(g, {}, {.threads = threads}) {
@@ -59,9 +62,9 @@ struct mixing_programs {
     kept = state;
     for (int p = 0; p < g.program.size; ++p) {
       const auto at = static_cast<std::size_t>(p);
-      c.set_program(g.program[p].name.text, {[this, p](const hp::firing& f) { fire(p, f); },
-                                             [this, at] { moment(), kept[at] = state[at]; },
-                                             [this, at] { state[at] = kept[at]; }});
+      c.set_program(g.program[p].name.text,
+                    {[this, p](const hp::firing& f) { fire(p, f); }, [this, at] { moment(), kept[at] = state[at]; },
+                     [this, at] { state[at] = kept[at]; }});
     }
   }
   void moment() {
@@ -127,7 +130,11 @@ TEST(Controller, ARunThatIsReplayedReadsTheSame) {
 TEST(Controller, TheNewestVersionIsNeverOlderThanTheGraphSays) {
   hp::program_graph g;
   const int fast = hp::add_program(g, "fast", ""), slow = hp::add_program(g, "slow", "");
-  hp::connect(g, {.name = hp::short_text("weights"), .from = fast, .to = slow, .ready = 2, .room = 2,
+  hp::connect(g, {.name = hp::short_text("weights"),
+                  .from = fast,
+                  .to = slow,
+                  .ready = 2,
+                  .room = 2,
                   .reads = hp::edge_reads::newest});
   hp::controller c(g);
   hp::channel<int> weights(c, "weights", 1);  // version - or 1 at first
@@ -205,9 +212,10 @@ TEST(Controller, AProgramThatIsCancelledIsNamedAndTheOthersDrain) {
   hp::controller c(g, t);
   std::atomic<bool> ends{false};
   c.set_program("rollout", {[](const hp::firing&) {}});
-  c.set_program("train", {.fire = [&](const hp::firing& f) {
-                            while (f.number() == 3 && !ends) std::this_thread::yield();
-                          },
+  c.set_program("train", {.fire =
+                              [&](const hp::firing& f) {
+                                while (f.number() == 3 && !ends) std::this_thread::yield();
+                              },
                           .cancel = [&] { ends = true; }});
   std::jthread killer([&] {
     while (c.firings("train") < 3) std::this_thread::yield();
@@ -237,7 +245,9 @@ TEST(Controller, ARunThatIsStoppedGoesOn) {
 TEST(Controller, RefusesWhatCannotRun) {
   hp::program_graph g;
   const int a = hp::add_program(g, "a", ""), b = hp::add_program(g, "b", "group");
-  const auto refusal = [](const hp::program_graph& of) { return tested::error_of<hp::program_error>([&] { hp::controller c(of); }); };
+  const auto refusal = [](const hp::program_graph& of) {
+    return tested::error_of<hp::program_error>([&] { hp::controller c(of); });
+  };
   hp::program_graph bad = g;
   hp::connect(bad, {.name = hp::short_text("e"), .from = a, .to = 2});
   EXPECT_EQ(refusal(bad), "edge e joins program number 2, and there are 2 programs");
@@ -253,8 +263,10 @@ TEST(Controller, RefusesWhatCannotRun) {
   EXPECT_EQ(refusal(bad), "programs wait for each other: a waits for back of b, b waits for there of a");
   hp::connect(g, {.name = hp::short_text("e"), .from = a, .to = b, .reads = hp::edge_reads::newest});
   hp::controller c(g);
-  EXPECT_EQ(tested::error_of<hp::program_error>([&] { c.run(1); }), "program a has nothing to run: set_program gives it");
-  EXPECT_EQ(tested::error_of<hp::program_error>([&] { c.set_program("d", {}); }), "no program of the graph is called d");
+  EXPECT_EQ(tested::error_of<hp::program_error>([&] { c.run(1); }),
+            "program a has nothing to run: set_program gives it");
+  EXPECT_EQ(tested::error_of<hp::program_error>([&] { c.set_program("d", {}); }),
+            "no program of the graph is called d");
   EXPECT_EQ(tested::error_of<hp::program_error>([&] { c.set_program("a", {}); }), "program a is given nothing to run");
   hp::channel<int> e(c, "e");
   c.set_program("a", {[&](const hp::firing& f) { e.read(f); }});

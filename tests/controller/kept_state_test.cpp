@@ -36,11 +36,14 @@ hp::model_run_options options(std::vector<std::string> keep) {
 
 /// Training on tokens that a rollout chooses by the weights of one firing before.
 struct small_loop {
-  hp::model_run<float> learner{small_models::decoder({.layers = 1}), hp::strategy_called("zero1", 2).strategy, options({})};
-  hp::model_run<float> actor{small_models::decoder({.layers = 1}), hp::strategy_called("dp", 4).strategy, options({"head.logits"})};
+  hp::model_run<float> learner{small_models::decoder({.layers = 1}), hp::strategy_called("zero1", 2).strategy,
+                               options({})};
+  hp::model_run<float> actor{small_models::decoder({.layers = 1}), hp::strategy_called("dp", 4).strategy,
+                             options({"head.logits"})};
   hp::controller c;
   hp::channel<std::vector<std::int32_t>> samples{c, "samples", std::vector<std::int32_t>(32)};
-  hp::tensor_edge<hp::program_world<float>, hp::program_world<float>> weights{c, "weights", learner.world(), actor.world()};
+  hp::tensor_edge<hp::program_world<float>, hp::program_world<float>> weights{c, "weights", learner.world(),
+                                                                              actor.world()};
   hp::kept_state<hp::model_run<float>> kept{learner};
 
   static hp::group_table groups() {
@@ -54,7 +57,8 @@ struct small_loop {
     hp::program_graph g;
     const int rollout = hp::add_program(g, "rollout", "generation"), train = hp::add_program(g, "train", "training");
     hp::connect(g, {.name = hp::short_text("samples"), .from = rollout, .to = train, .room = 2});
-    hp::connect(g, {.name = hp::short_text("weights"), .from = train, .to = rollout, .ready = 2, .room = 2, .behind = 1});
+    hp::connect(g,
+                {.name = hp::short_text("weights"), .from = train, .to = rollout, .ready = 2, .room = 2, .behind = 1});
     g.row = hp::rows_of(g, groups());
     return g;
   }
@@ -65,16 +69,20 @@ struct small_loop {
                                 weights.read(f);
                                 std::vector<std::int32_t>& tokens = samples.write(f);
                                 for (std::size_t i = 0; i < tokens.size(); ++i)
-                                  tokens[i] = static_cast<std::int32_t>(hp::keyed_bits(5, static_cast<std::uint64_t>(f.number()), i) % 32);
+                                  tokens[i] = static_cast<std::int32_t>(
+                                      hp::keyed_bits(5, static_cast<std::uint64_t>(f.number()), i) % 32);
                                 actor.world().set("tokens", tokens);
                                 actor.world().set("labels", tokens);
-                                if (actor.world().run_micro() != hp::run_result::complete) throw std::runtime_error("ended early");
+                                if (actor.world().run_micro() != hp::run_result::complete)
+                                  throw std::runtime_error("ended early");
                                 const std::vector<float> logits = actor.world().get("head.logits");
                                 for (std::size_t i = 0; i < tokens.size(); ++i)
                                   tokens[i] = static_cast<std::int32_t>(
                                       std::max_element(&logits[32 * i], &logits[32 * i] + 32) - &logits[32 * i]);
                               },
-                              {}, {}, [this] { actor.world().cancel(); }});
+                              {},
+                              {},
+                              [this] { actor.world().cancel(); }});
     c.set_program("train", {[this](const hp::firing& f) {
                               learner.train_step([&](int) {
                                 learner.world().set("tokens", samples.read(f));
@@ -124,13 +132,14 @@ TEST(KeptState, ALoopThatIsKilledAtRandomMomentsEndsWithTheBitsOfOneThatIsNot) {
         hurt.c.run(until);
         complete = true;
       } catch (const hp::controller_error& e) {
-        if (hit) longest = std::max(longest, std::chrono::duration<double>(std::chrono::steady_clock::now() - at).count());
+        if (hit)
+          longest = std::max(longest, std::chrono::duration<double>(std::chrono::steady_clock::now() - at).count());
         ASSERT_FALSE(e.failed.empty()) << e.what();
         for (const hp::failed_firing& f : e.failed) {
           const char* const failed = hurt.c.graph().program[f.program].name.text;
           EXPECT_EQ(f.number, hurt.c.firings(failed));
           EXPECT_NE(std::string(e.what()).find(f.program == 0 ? "program rollout on ranks 2-5 failed in firing "
-                                                               : "program train on ranks 0, 1 failed in firing "),
+                                                              : "program train on ranks 0, 1 failed in firing "),
                     std::string::npos)
               << e.what();
           ++killed[f.program];

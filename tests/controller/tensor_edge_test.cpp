@@ -85,7 +85,8 @@ TEST(TensorEdge, EachRankReceivesWhatItLacksBetweenAnyTwoLayoutsAndMeshes) {
   int pairs = 0, moved = 0;
   while (pairs < 2100) {
     const auto any = [&](const auto& of) { return of[random() % std::size(of)]; };
-    const hp::layout_value from = any(worlds::all_layouts(any(meshes), 2)), to = any(worlds::all_layouts(any(meshes), 2));
+    const hp::layout_value from = any(worlds::all_layouts(any(meshes), 2)),
+                           to = any(worlds::all_layouts(any(meshes), 2));
     if (from.mesh == to.mesh && pairs % 8 != 0) continue;  // mostly unequal ones
     one_tensor writer(from, s), reader(to, s);
     const int first_of_reader = static_cast<int>(random() % 9);  // apart, overlapping, or the same ranks
@@ -139,7 +140,7 @@ TEST(TensorEdge, WeightsGoFromTrainingToRolloutUnderOtherStrategies) {
   const struct {
     const char *train, *rollout;
     int train_ranks, rollout_ranks, first;
-  } cases[] = {{"tp", "dp", 2, 2, 0},   {"tp", "dp", 2, 4, 2},      {"dp", "tp", 4, 2, 4},
+  } cases[] = {{"tp", "dp", 2, 2, 0},       {"tp", "dp", 2, 4, 2},       {"dp", "tp", 4, 2, 4},
                {"zero3-tp", "tp", 4, 2, 2}, {"zero3", "dp-tp", 4, 4, 0}, {"single", "vocab", 1, 4, 1}};
   for (const auto& one : cases) {
     const hp::graph g = small_models::decoder({.layers = 2});

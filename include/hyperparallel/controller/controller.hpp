@@ -28,6 +28,7 @@
 #include <vector>
 
 #include <hyperparallel/controller/firing.hpp>
+#include <hyperparallel/controller/newest_slots.hpp>
 #include <hyperparallel/exec/run_options.hpp>
 #include <hyperparallel/groups/program_waits.hpp>
 #include <hyperparallel/support/compiled.hpp>
@@ -88,7 +89,6 @@ class controller {
 
  private:
   struct program_state;
-  struct newest_state;
   struct running;
 
   int program_called(const std::string& name) const;
@@ -99,7 +99,8 @@ class controller {
   bool is_met(const program_wait& w, std::int64_t k) const;
   bool can_fire(int program) const;
   bool versions_allow(int program) const;
-  int free_slot(int edge) const;
+  std::int64_t newest_of(int edge) const;
+  newest_slots& recorded(const std::string& edge) const;
   void begin_firing(int program);
   void end_firing(int program);
   bool fire(int program);
@@ -111,10 +112,10 @@ class controller {
   program_graph graph_;
   group_table table_;
   controller_options options_;
-  growing_array<growing_array<program_wait>> waits_;           ///< of each program for others
+  growing_array<growing_array<program_wait>> waits_;      ///< of each program for others
   std::vector<std::vector<int>> newest_in_, newest_out_;  ///< edges of each program
   std::vector<std::unique_ptr<program_state>> program_;
-  std::vector<std::unique_ptr<newest_state>> newest_;  ///< of edges that read the newest version
+  std::vector<std::unique_ptr<newest_slots>> newest_;  ///< of edges that read the newest version
   mutable std::mutex versions_;                        ///< of `newest_`
   std::unique_ptr<running> running_;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <hyperparallel/controller/controller.hpp>
+#include <hyperparallel/controller/thread_lists.hpp>
 #include <hyperparallel/groups/check_programs.hpp>
 #include <hyperparallel/groups/refused_programs.hpp>
 
@@ -20,13 +21,6 @@ struct alignas(64) controller::program_state {
   bool has_failed = false;
   running_program work{};
   program_use use{};
-};
-
-/// Three slots are enough for one reader: what it reads, the newest, and what is written.
-struct controller::newest_state {
-  std::int64_t version[3] = {-1, -1, -1};
-  int writing = -1;
-  std::vector<std::int64_t> read;  ///< by firing of the reader, or that it is to read
 };
 
 struct controller::running {
@@ -60,8 +54,7 @@ HYPERPARALLEL_BODY controller::controller(const program_graph& graph, const grou
   newest_.resize(static_cast<std::size_t>(graph_.edge.size));
   for (int e = 0; e < graph_.edge.size; ++e) {
     if (graph_.edge[e].reads == edge_reads::every) continue;
-    newest_[static_cast<std::size_t>(e)] = std::make_unique<newest_state>();
-    newest_[static_cast<std::size_t>(e)]->version[0] = graph_.edge[e].ready - 1;
+    newest_[static_cast<std::size_t>(e)] = std::make_unique<newest_slots>(graph_.edge[e].ready);
     newest_in_[static_cast<std::size_t>(graph_.edge[e].to)].push_back(e);
     newest_out_[static_cast<std::size_t>(graph_.edge[e].from)].push_back(e);
   }
@@ -177,19 +170,22 @@ HYPERPARALLEL_BODY program_use controller::use(const std::string& name) const {
 
 // ---- versions ----
 
+HYPERPARALLEL_BODY std::int64_t controller::newest_of(int edge) const {
+  return graph_.edge[edge].ready + done(graph_.edge[edge].from) - 1;
+}
+
 HYPERPARALLEL_BODY int controller::slots(int edge) const {
-  return newest_[static_cast<std::size_t>(edge)] ? 3 : graph_.edge[edge].room;
+  return newest_[static_cast<std::size_t>(edge)] ? newest_slots::count : graph_.edge[edge].room;
 }
 
 HYPERPARALLEL_BODY std::int64_t controller::version_to_read(int edge, const firing& f) const {
   if (graph_.edge[edge].to != f.program())
     throw program_error(text_of_program(f.program()) + " reads " + text_of_edge(edge) + ", which goes to program " +
                         graph_.program[graph_.edge[edge].to].name.text);
-  const newest_state* n = newest_[static_cast<std::size_t>(edge)].get();
+  const newest_slots* n = newest_[static_cast<std::size_t>(edge)].get();
   if (n == nullptr) return f.number();
   const std::lock_guard lock(versions_);
-  const auto k = static_cast<std::size_t>(f.number());
-  return k < n->read.size() ? n->read[k] : graph_.edge[edge].ready + done(graph_.edge[edge].from) - 1;
+  return n->version_of(f.number(), newest_of(edge));
 }
 
 HYPERPARALLEL_BODY std::int64_t controller::version_to_write(int edge, const firing& f) const {
@@ -201,62 +197,47 @@ HYPERPARALLEL_BODY std::int64_t controller::version_to_write(int edge, const fir
 
 HYPERPARALLEL_BODY int controller::slot_to_read(int edge, const firing& f) const {
   const std::int64_t v = version_to_read(edge, f);
-  const newest_state* n = newest_[static_cast<std::size_t>(edge)].get();
+  const newest_slots* n = newest_[static_cast<std::size_t>(edge)].get();
   if (n == nullptr) return static_cast<int>(v % graph_.edge[edge].room);
   const std::lock_guard lock(versions_);
-  return static_cast<int>(std::find(n->version, n->version + 3, v) - n->version);
+  return n->slot_of(v);
 }
 
 HYPERPARALLEL_BODY int controller::slot_to_write(int edge, const firing& f) const {
   const std::int64_t v = version_to_write(edge, f);
-  const newest_state* n = newest_[static_cast<std::size_t>(edge)].get();
-  return n == nullptr ? static_cast<int>(v % graph_.edge[edge].room) : n->writing;
+  const newest_slots* n = newest_[static_cast<std::size_t>(edge)].get();
+  return n == nullptr ? static_cast<int>(v % graph_.edge[edge].room) : n->slot_written();
+}
+
+HYPERPARALLEL_BODY newest_slots& controller::recorded(const std::string& edge) const {
+  newest_slots* n = newest_[static_cast<std::size_t>(edge_called(edge))].get();
+  if (n == nullptr) throw program_error("edge " + edge + " is read version by version: there is nothing to record");
+  return *n;
 }
 
 HYPERPARALLEL_BODY std::vector<std::int64_t> controller::versions_read(const std::string& edge) const {
-  const newest_state* n = newest_[static_cast<std::size_t>(edge_called(edge))].get();
-  if (n == nullptr) throw program_error("edge " + edge + " is read version by version: there is nothing to record");
+  const newest_slots& n = recorded(edge);
   const std::lock_guard lock(versions_);
-  return n->read;
+  return n.read();
 }
 
 HYPERPARALLEL_BODY void controller::replay(const std::string& edge, std::span<const std::int64_t> versions) {
-  const int e = edge_called(edge);
-  newest_state* n = newest_[static_cast<std::size_t>(e)].get();
-  if (n == nullptr) throw program_error("edge " + edge + " is read version by version: there is nothing to replay");
-  if (done(graph_.edge[e].to) > 0 || !n->read.empty())
-    throw program_error("edge " + edge + " is to be replayed after it was read");
-  std::int64_t least = graph_.edge[e].ready - 1;
-  for (std::size_t k = 0; k < versions.size(); ++k) {
-    least = std::max(least, static_cast<std::int64_t>(k));
-    if (versions[k] < least)
-      throw program_error("edge " + edge + ": firing " + std::to_string(k) + " is to read version " +
-                          std::to_string(versions[k]) + ", where " + std::to_string(least) + " is there");
-    least = versions[k];
-  }
-  n->read.assign(versions.begin(), versions.end());
-}
-
-/// A slot whose version nobody reads any more, or -1. Domain: `versions_` is locked.
-HYPERPARALLEL_BODY int controller::free_slot(int edge) const {
-  const newest_state& n = *newest_[static_cast<std::size_t>(edge)];
-  const std::int64_t newest = graph_.edge[edge].ready + done(graph_.edge[edge].from) - 1;
-  const auto read = n.read.begin() + std::min<std::int64_t>(done(graph_.edge[edge].to), std::ssize(n.read));
-  for (int i = 0; i < 3; ++i)
-    if (n.version[i] < 0 || (n.version[i] != newest && !std::binary_search(read, n.read.end(), n.version[i]))) return i;
-  return -1;
+  newest_slots& n = recorded(edge);
+  if (!n.read().empty()) throw program_error("edge " + edge + " is to be replayed after it was read");
+  if (const std::size_t k = n.first_impossible(versions); k < versions.size())
+    throw program_error("edge " + edge + ": firing " + std::to_string(k) + " is to read version " +
+                        std::to_string(versions[k]) + ", where " + std::to_string(n.least_of(versions, k)) +
+                        " is there");
+  n.replay(versions);
 }
 
 HYPERPARALLEL_BODY bool controller::versions_allow(int program) const {
   const auto p = static_cast<std::size_t>(program);
-  const auto k = static_cast<std::size_t>(done(program));
   const std::lock_guard lock(versions_);
-  for (const int e : newest_in_[p]) {
-    const newest_state& n = *newest_[static_cast<std::size_t>(e)];
-    if (k < n.read.size() && n.read[k] >= graph_.edge[e].ready + done(graph_.edge[e].from)) return false;
-  }
+  for (const int e : newest_in_[p])
+    if (!newest_[static_cast<std::size_t>(e)]->may_read(done(program), newest_of(e))) return false;
   for (const int e : newest_out_[p])
-    if (free_slot(e) < 0) return false;
+    if (!newest_[static_cast<std::size_t>(e)]->may_write(done(graph_.edge[e].to), newest_of(e))) return false;
   return true;
 }
 
@@ -279,30 +260,22 @@ HYPERPARALLEL_BODY bool controller::can_fire(int program) const {
 HYPERPARALLEL_BODY void controller::begin_firing(int program) {
   const auto p = static_cast<std::size_t>(program);
   if (newest_in_[p].empty() && newest_out_[p].empty()) return;
-  const auto k = static_cast<std::size_t>(done(program));
   const std::lock_guard lock(versions_);
   int writer = -1;
-  std::int64_t written = 0;
+  std::int64_t written = 0;  // edges from one writer are read alike
   for (const int e : newest_in_[p]) {
     if (graph_.edge[e].from != writer) written = done(writer = graph_.edge[e].from);
-    newest_state& n = *newest_[static_cast<std::size_t>(e)];
-    if (k == n.read.size()) n.read.push_back(graph_.edge[e].ready + written - 1);
+    newest_[static_cast<std::size_t>(e)]->begin_reading(done(program), graph_.edge[e].ready + written - 1);
   }
-  for (const int e : newest_out_[p]) {
-    newest_state& n = *newest_[static_cast<std::size_t>(e)];
-    n.writing = free_slot(e);
-    n.version[n.writing] = -1;
-  }
+  for (const int e : newest_out_[p])
+    newest_[static_cast<std::size_t>(e)]->begin_writing(done(graph_.edge[e].to), newest_of(e));
 }
 
 HYPERPARALLEL_BODY void controller::end_firing(int program) {
   const std::int64_t k = done(program);
   if (const auto& out = newest_out_[static_cast<std::size_t>(program)]; !out.empty()) {
     const std::lock_guard lock(versions_);
-    for (const int e : out) {
-      newest_state& n = *newest_[static_cast<std::size_t>(e)];
-      n.version[n.writing] = graph_.edge[e].ready + k;
-    }
+    for (const int e : out) newest_[static_cast<std::size_t>(e)]->end_writing(graph_.edge[e].ready + k);
   }
   program_[static_cast<std::size_t>(program)]->done.store(k + 1);
   if (running_->waiting.load() == 0) return;
@@ -402,7 +375,7 @@ HYPERPARALLEL_BODY void controller::work(std::span<const int> programs) {
 }
 
 HYPERPARALLEL_BODY run_result controller::run(std::int64_t firings) {
-  std::vector<std::vector<int>> lists(static_cast<std::size_t>(graph_.row.size));
+  const std::vector<std::vector<int>> lists = thread_lists(graph_, options_.threads);
   for (int p = 0; p < graph_.program.size; ++p) {
     program_state& s = *program_[static_cast<std::size_t>(p)];
     if (!s.work.fire) throw program_error(text_of_program(p) + " has nothing to run: set_program gives it");
@@ -410,20 +383,6 @@ HYPERPARALLEL_BODY run_result controller::run(std::int64_t firings) {
       throw program_error(text_of_program(p) + " failed in firing " + std::to_string(done(p)) +
                           ": restart it, or replace it by set_program");
     s.use = {};
-  }
-  std::vector<bool> is_listed(program_.size());
-  const auto list = [&](std::vector<int>& to, int p) {
-    if (!is_listed[static_cast<std::size_t>(p)]) to.push_back(p);
-    is_listed[static_cast<std::size_t>(p)] = true;
-  };
-  for (int r = 0; r < graph_.row.size; ++r)
-    for (const int p : graph_.row[r].turn) list(lists[static_cast<std::size_t>(r)], p);
-  for (int p = 0; p < graph_.program.size; ++p)
-    if (!is_listed[static_cast<std::size_t>(p)]) list(lists.emplace_back(), p);
-  std::erase_if(lists, [](const std::vector<int>& l) { return l.empty(); });
-  for (auto n = static_cast<std::size_t>(std::max(options_.threads, 0)); n > 0 && lists.size() > n; lists.pop_back()) {
-    std::vector<int>& to = lists[(lists.size() - 1) % n];
-    to.insert(to.end(), lists.back().begin(), lists.back().end());
   }
   running& r = *running_;
   r.stops = r.deadlocked = false;

@@ -53,10 +53,10 @@ struct controller_error : std::runtime_error {
 /// The time that a program took: what the clock saw of its firings that ended well.
 struct program_use {
   std::int64_t firings = 0;
-  double busy = 0;        ///< seconds within firings
-  double first_end = 0;   ///< of its first firing, seconds after the run began
+  double busy = 0;       ///< seconds within firings
+  double first_end = 0;  ///< of its first firing, seconds after the run began
   double last_end = 0;
-  double begin = 0;       ///< of its first firing
+  double begin = 0;  ///< of its first firing
   /// Seconds from end to end of firings.
   double period() const { return firings < 2 ? busy : (last_end - first_end) / static_cast<double>(firings - 1); }
   /// The part of the time from its first firing to its last in which it was busy.

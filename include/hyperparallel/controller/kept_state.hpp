@@ -26,7 +26,8 @@ class kept_state {
     const sharded_program& p = run.world().program();
     for (int t = 0; t < p.graph.tensor.size; ++t) {
       const graph_tensor& one = p.graph.tensor[t];
-      if ((one.kind != graph_tensor_kind::parameter && one.kind != graph_tensor_kind::state) || one.replaces >= 0) continue;
+      if ((one.kind != graph_tensor_kind::parameter && one.kind != graph_tensor_kind::state) || one.replaces >= 0)
+        continue;
       visit_homes(p, t, [&](int v) {
         const int part = part_of_value(p, v);
         for (int r = 0; r < ranks_of_part(p, part); ++r)

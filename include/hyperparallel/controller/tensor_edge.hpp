@@ -62,8 +62,7 @@ class tensor_edge {
   void write(const firing& f) { move_to(slots_.write(f)); }
   void read(const firing& f) {
     const std::vector<std::byte>& slot = slots_.read(f);
-    for (const placed_block& b : block_)
-      to_->set_block(b.value, b.rank, std::span(slot).subspan(b.begin, b.bytes));
+    for (const placed_block& b : block_) to_->set_block(b.value, b.rank, std::span(slot).subspan(b.begin, b.bytes));
   }
   std::int64_t version_read(const firing& f) const { return slots_.version_read(f); }
 
@@ -110,10 +109,12 @@ class tensor_edge {
     const graph_tensor &a = p.graph.tensor[source], &b = q.graph.tensor[target];
     const std::string names = std::string(p.graph.name_of_tensor(source)) + " to " + q.graph.name_of_tensor(target);
     if (a.type != b.type || !(a.shape == b.shape))
-      refuse(names + ": " + (a.type != b.type ? std::string(name_of(a.type)) + " is not " + name_of(b.type)
-                                              : extents_of(a.shape) + " is not " + extents_of(b.shape)));
+      refuse(names + ": " +
+             (a.type != b.type ? std::string(name_of(a.type)) + " is not " + name_of(b.type)
+                               : extents_of(a.shape) + " is not " + extents_of(b.shape)));
     if (p.home[source] < 0 || q.home[target] < 0)
-      refuse(names + ": the tensor of the " + (p.home[source] < 0 ? "writer" : "reader") + " has no value between steps");
+      refuse(names + ": the tensor of the " + (p.home[source] < 0 ? "writer" : "reader") +
+             " has no value between steps");
     visit_homes(q, target, [&](int v) { plan(p.home[source], v, names); });
   }
 
@@ -123,12 +124,14 @@ class tensor_edge {
     const int first_source = first_rank_of(p, part_of_value(p, source)),
               first_target = first_rank_of(q, part_of_value(q, target));
     const auto side = [&](const sharded_program& of, int value, const std::vector<int>& ranks, int first) {
-      return tensor_side{of.value[value].layout, tensor.shape,
-                         {ranks_of_part(of, part_of_value(of, value)), ranks.data() + first}};
+      return tensor_side{
+          of.value[value].layout, tensor.shape, {ranks_of_part(of, part_of_value(of, value)), ranks.data() + first}};
     };
-    const tensor_side held = side(p, source, from_ranks_, first_source), wanted = side(q, target, to_ranks_, first_target);
+    const tensor_side held = side(p, source, from_ranks_, first_source),
+                      wanted = side(q, target, to_ranks_, first_target);
     const relocation r = plan_relocation(held, wanted);
-    if (r.code != relocation_code::ok || r.form == relocation_form::runs || r.plan.step_count > 1 || r.plan.reduced != 0)
+    if (r.code != relocation_code::ok || r.form == relocation_form::runs || r.plan.step_count > 1 ||
+        r.plan.reduced != 0)
       refuse(names + " is a sum of terms, or cannot be moved between these layouts in one step");
     const int element = bytes_of(tensor.type);
     for (int at = 0; at < wanted.ranks.count; ++at) {
