@@ -104,10 +104,8 @@ class controller {
   void begin_firing(int program);
   void end_firing(int program);
   bool fire(int program);
-  void work(std::span<const int> programs);
-  void wait_for_any(std::span<const int> programs);
-  void check_for_deadlock();
-  void record_failure(int program, std::int64_t number, std::string why, std::exception_ptr cause);
+  bool any_can_fire(std::span<const int> programs) const;
+  void work(std::span<const int> programs, std::span<const int> all);
 
   program_graph graph_;
   group_table table_;

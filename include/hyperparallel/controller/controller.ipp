@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <thread>
 #include <utility>
 
 #include <hyperparallel/controller/controller.hpp>
+#include <hyperparallel/controller/firing_gate.hpp>
 #include <hyperparallel/controller/thread_lists.hpp>
 #include <hyperparallel/groups/check_programs.hpp>
 #include <hyperparallel/groups/refused_programs.hpp>
@@ -24,14 +24,10 @@ struct alignas(64) controller::program_state {
 };
 
 struct controller::running {
-  std::mutex lock;
-  std::condition_variable changed;
-  std::atomic<int> waiting{0};
-  std::atomic<bool> stops{false};
-  int active = 0;
-  bool deadlocked = false;
+  firing_gate gate;
   std::int64_t until = 0;
   std::chrono::steady_clock::time_point began{};
+  std::mutex of_failed;
   std::vector<failed_firing> failed;
 
   double now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); }
@@ -144,11 +140,7 @@ HYPERPARALLEL_BODY void controller::restart(const std::string& name) {
   s.has_failed = false;
 }
 
-HYPERPARALLEL_BODY void controller::stop() {
-  running_->stops = true;
-  const std::lock_guard lock(running_->lock);
-  running_->changed.notify_all();
-}
+HYPERPARALLEL_BODY void controller::stop() { running_->gate.stop(); }
 
 HYPERPARALLEL_BODY void controller::cancel(const std::string& name) {
   program_state& s = *program_[static_cast<std::size_t>(program_called(name))];
@@ -278,18 +270,7 @@ HYPERPARALLEL_BODY void controller::end_firing(int program) {
     for (const int e : out) newest_[static_cast<std::size_t>(e)]->end_writing(graph_.edge[e].ready + k);
   }
   program_[static_cast<std::size_t>(program)]->done.store(k + 1);
-  if (running_->waiting.load() == 0) return;
-  const std::lock_guard lock(running_->lock);
-  running_->changed.notify_all();
-}
-
-HYPERPARALLEL_BODY void controller::record_failure(int program, std::int64_t number, std::string why,
-                                                   std::exception_ptr cause) {
-  running_->stops = true;
-  program_[static_cast<std::size_t>(program)]->has_failed = true;
-  const std::lock_guard lock(running_->lock);
-  running_->failed.push_back({program, number, std::move(why), std::move(cause)});
-  running_->changed.notify_all();
+  running_->gate.announce();
 }
 
 /// Whether the firing ended well.
@@ -316,7 +297,12 @@ HYPERPARALLEL_BODY bool controller::fire(int program) {
   }
   s.is_firing = false;
   if (!why.empty()) {
-    record_failure(program, f.number(), std::move(why), std::move(cause));
+    s.has_failed = true;
+    {
+      const std::lock_guard lock(running_->of_failed);
+      running_->failed.push_back({program, f.number(), std::move(why), std::move(cause)});
+    }
+    running_->gate.stop();
     return false;
   }
   program_use& u = s.use;
@@ -330,48 +316,25 @@ HYPERPARALLEL_BODY bool controller::fire(int program) {
   return true;
 }
 
-/// Domain: `running_->lock` is held.
-HYPERPARALLEL_BODY void controller::check_for_deadlock() {
-  if (running_->active == 0 || running_->waiting.load() < running_->active || running_->stops) return;
-  for (int p = 0; p < graph_.program.size; ++p)
-    if (can_fire(p)) return;
-  running_->deadlocked = true;
-  running_->stops = true;
-  running_->changed.notify_all();
+HYPERPARALLEL_BODY bool controller::any_can_fire(std::span<const int> programs) const {
+  return std::any_of(programs.begin(), programs.end(), [&](int p) { return can_fire(p); });
 }
 
-HYPERPARALLEL_BODY void controller::wait_for_any(std::span<const int> programs) {
-  const auto goes_on = [&] {
-    return running_->stops || std::any_of(programs.begin(), programs.end(), [&](int p) { return can_fire(p); });
-  };
-  for (int tries = 0; tries < 64; ++tries)
-    if (goes_on()) return;
-  std::unique_lock lock(running_->lock);
-  ++running_->waiting;
-  while (!goes_on()) {
-    check_for_deadlock();
-    if (running_->stops) break;
-    running_->changed.wait(lock);
-  }
-  --running_->waiting;
-}
-
-HYPERPARALLEL_BODY void controller::work(std::span<const int> programs) {
-  while (!running_->stops) {
+HYPERPARALLEL_BODY void controller::work(std::span<const int> programs, std::span<const int> all) {
+  firing_gate& gate = running_->gate;
+  while (!gate.stops()) {
     bool fired = false, is_left = false;
     for (const int p : programs) {
       if (done(p) >= running_->until) continue;
       is_left = true;
       if (!can_fire(p)) continue;
-      if (!fire(p) || running_->stops) break;
+      if (!fire(p) || gate.stops()) break;
       fired = true;
     }
     if (!is_left) break;
-    if (!fired && !running_->stops) wait_for_any(programs);
+    if (!fired) gate.wait([&] { return any_can_fire(programs); }, [&] { return any_can_fire(all); });
   }
-  const std::lock_guard lock(running_->lock);
-  --running_->active;
-  check_for_deadlock();
+  gate.leave([&] { return any_can_fire(all); });
 }
 
 HYPERPARALLEL_BODY run_result controller::run(std::int64_t firings) {
@@ -384,16 +347,18 @@ HYPERPARALLEL_BODY run_result controller::run(std::int64_t firings) {
                           ": restart it, or replace it by set_program");
     s.use = {};
   }
+  std::vector<int> all;
+  for (const std::vector<int>& list : lists) all.insert(all.end(), list.begin(), list.end());
   running& r = *running_;
-  r.stops = r.deadlocked = false;
-  r.active = static_cast<int>(lists.size());
+  r.gate.open(static_cast<int>(lists.size()));
   r.until = firings;
   r.failed.clear();
   r.began = std::chrono::steady_clock::now();
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < lists.size(); ++i) threads.emplace_back([this, &lists, i] { work(lists[i]); });
-    if (!lists.empty()) work(lists[0]);
+    for (std::size_t i = 1; i < lists.size(); ++i)
+      threads.emplace_back([this, &lists, &all, i] { work(lists[i], all); });
+    work(lists[0], all);
   }
   if (!r.failed.empty()) {
     std::string text;
@@ -401,7 +366,7 @@ HYPERPARALLEL_BODY run_result controller::run(std::int64_t firings) {
       text += (text.empty() ? "" : "; ") + text_of_firing(f.program, f.number) + ": " + f.why;
     throw controller_error(text, r.failed);
   }
-  if (r.deadlocked) throw controller_error("no program can go on: " + why_waiting());
+  if (r.gate.stands_still()) throw controller_error("no program can go on: " + why_waiting());
   for (int p = 0; p < graph_.program.size; ++p)
     if (done(p) < firings) return run_result::cancelled;
   return run_result::complete;
