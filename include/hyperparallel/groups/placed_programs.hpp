@@ -58,10 +58,10 @@ struct rate_of_swaps {
   static constexpr void apply(program_setting& s) { s.placement.swap_rate = BytesInAUnitOfTime; }
 };
 struct disjoint_placement {
-  static constexpr void apply(program_setting& s) { s.placement.kind = placement_kind::disjoint; }
+  static constexpr void apply(program_setting& s) { s.placement.kind = program_sharing::disjoint; }
 };
 struct colocated_placement {
-  static constexpr void apply(program_setting& s) { s.placement.kind = placement_kind::colocated; }
+  static constexpr void apply(program_setting& s) { s.placement.kind = program_sharing::colocated; }
 };
 
 template <class Argument>

@@ -6,7 +6,7 @@
 //   colocated    programs that share a rank share all of theirs, and take turns on them
 //   overlapping  groups meet in any way
 //
-//   hp::program_placement at{.kind = hp::placement_kind::colocated, .device_bytes = 96'000'000'000, .swap_rate = 50'000};
+//   hp::program_placement at{.kind = hp::program_sharing::colocated, .device_bytes = 96'000'000'000, .swap_rate = 50'000};
 //   at.program.push({.resident = 40'000'000'000, .working = 20'000'000'000});                     of each program, a rank
 //   at.program.push({.resident = 60'000'000'000, .working = 30'000'000'000, .swapped = true});
 //   hp::check_placement(graph, table, at).ok(), hp::period_of(hp::with_swaps(graph, at))
@@ -22,9 +22,9 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-enum class placement_kind : unsigned char { disjoint, colocated, overlapping };
+enum class program_sharing : unsigned char { disjoint, colocated, overlapping };
 
-constexpr const char* name_of(placement_kind k) { return enum_name("disjoint\0colocated\0overlapping", k); }
+constexpr const char* name_of(program_sharing k) { return enum_name("disjoint\0colocated\0overlapping", k); }
 
 /// Bytes of a program on each of its ranks.
 struct memory_of_program {
@@ -35,7 +35,7 @@ struct memory_of_program {
 };
 
 struct program_placement {
-  placement_kind kind = placement_kind::overlapping;
+  program_sharing kind = program_sharing::overlapping;
   extent_t device_bytes = 0;
   extent_t swap_rate = 0;  ///< bytes that a rank copies from or to the slower tier in a unit of the graph's time
   growing_array<memory_of_program> program{};
@@ -140,13 +140,13 @@ constexpr bool same_rows(const program_graph& g, int a, int b) {
   return true;
 }
 
-constexpr placement_status check_kind(const program_graph& g, placement_kind kind, int row) {
+constexpr placement_status check_kind(const program_graph& g, program_sharing kind, int row) {
   const growing_array<int>& turn = g.row.item[row].turn;
   for (int i = 1; i < turn.size; ++i) {
     const int first = turn.item[0], p = turn.item[i];
-    if (kind == placement_kind::disjoint)
+    if (kind == program_sharing::disjoint)
       return {.code = placement_code::programs_share_a_rank, .program = p, .other = first, .row = row};
-    if (kind == placement_kind::colocated && !same_rows(g, p, first))
+    if (kind == program_sharing::colocated && !same_rows(g, p, first))
       return {.code = placement_code::groups_differ, .program = p, .other = first, .row = row};
   }
   return {};
