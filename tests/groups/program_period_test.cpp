@@ -56,7 +56,7 @@ static_assert(hp::period_of(rl({.move = 80, .weights_ready = 2, .samples_room = 
 static_assert(hp::utilisation_of_row(rl({}), hp::period_of(rl({})), 0) == 554'112, "128 of 231");
 static_assert(hp::busy_of_row(rl({.colocated = true}), 0) == 227);
 static_assert(hp::period_of(rl({})).depth[0] == 1);
-static_assert(hp::period_of(rl({.weights_ready = 0})).status.code == hp::program_code::programs_wait_for_each_other);
+static_assert(hp::period_of(rl({.weights_ready = 0})).status.code == hp::programs_code::programs_wait_for_each_other);
 static_assert(hp::period_of(rl({.rollout = 0, .train = 0, .move = 0})).time == 0);
 
 /// The greatest ratio over all simple cycles of waits, tried one by one; {time, firings}.

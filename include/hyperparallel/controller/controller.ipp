@@ -38,7 +38,7 @@ HYPERPARALLEL_BODY controller::~controller() = default;
 HYPERPARALLEL_BODY controller::controller(const program_graph& graph, const group_table& table,
                                           const controller_options& o)
     : graph_(graph), table_(table), options_(o), running_(std::make_unique<running>()) {
-  const program_status s = table.group.empty() ? check_programs(graph_) : check_programs(graph_, table_);
+  const programs_status s = table.group.empty() ? check_programs(graph_) : check_programs(graph_, table_);
   if (!s.ok()) throw program_error(text_of_refusal(s, graph_, table_));
   waits_.resize(graph_.program.size);
   for (const program_wait& w : waits_of(graph_))
@@ -115,7 +115,7 @@ HYPERPARALLEL_BODY std::string controller::why_waiting() const {
       const std::string other = graph_.program[w.from].name.text;
       if (w.kind == wait_kind::turn)
         why = "for its turn after " + other;
-      else if (w.kind == wait_kind::version)
+      else if (w.kind == wait_kind::delivery)
         why = "for version " + std::to_string(k) + " of " + text_of_edge(w.number) + " from " + other;
       else
         why = "for room in " + text_of_edge(w.number) + ", which " + other + " has to read";

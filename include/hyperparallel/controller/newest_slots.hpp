@@ -28,8 +28,8 @@ class newest_slots {
   std::int64_t version_of(std::int64_t k, std::int64_t newest) const {
     return k < std::ssize(read_) ? read_[static_cast<std::size_t>(k)] : newest;
   }
-  int slot_of(std::int64_t version) const {
-    return static_cast<int>(std::find(version_, version_ + count, version) - version_);
+  int slot_of(std::int64_t wanted) const {
+    return static_cast<int>(std::find(version_, version_ + count, wanted) - version_);
   }
   int slot_written() const { return writing_; }
 
@@ -44,7 +44,7 @@ class newest_slots {
     writing_ = free_slot(done, newest);
     version_[writing_] = -1;
   }
-  void end_writing(std::int64_t version) { version_[writing_] = version; }
+  void end_writing(std::int64_t written) { version_[writing_] = written; }
 
   /// The first of these versions that no run reads, as versions never fall and firing k never reads less than version k; or
   /// their number.

@@ -64,7 +64,7 @@ constexpr const char* name_of(placement_code c) {
 
 struct placement_status {
   placement_code code = placement_code::ok;
-  program_status programs{};
+  programs_status programs{};
   int program = -1, other = -1, row = -1;
   extent_t given = 0, expected = 0;
   constexpr bool ok() const { return code == placement_code::ok; }
