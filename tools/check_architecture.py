@@ -40,8 +40,8 @@ LAYERS = {
     "price": 9, "transfer": 9,
     "step": 10, "search": 10, "tiers": 10,
     "planner": 11, "world": 11,
-    "check": 12, "controller": 12, "dtensor": 12, "mpi": 12,
-    "io": 13, "report": 13,
+    "check": 12, "controller": 12, "dtensor": 12,
+    "io": 13, "mpi": 13, "report": 13,
     "checkpoint": 14, "interop": 14,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
@@ -107,6 +107,7 @@ WITHOUT_TEST = {
     "pipeline/replay_state.hpp": "the arrays of replay.hpp",
     "pipeline/transfer_step.hpp": "one step of replay.hpp; transport_test holds it against every interleaving",
     "pipeline/account.hpp": "what replay.hpp returns; replay_test reads it all",
+    "controller/edge_plan.hpp": "what tensor_edge carries out; tensor_edge_test holds its laws on every pair of layouts",
     "controller/firing.hpp": "a handle and an error; controller_test reads them",
     "checkpoint/fused_map.hpp": "a text; reshard_test converts a model to its names and back",
     "checkpoint/megatron_map.hpp": "a text; reshard_test holds its orders against the published ones, element by element",

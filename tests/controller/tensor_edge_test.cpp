@@ -38,11 +38,6 @@ class one_tensor {
       block_.emplace_back(static_cast<std::size_t>(hp::volume(hp::box_of(p_, 0, r))), -1.0F);
   }
   const hp::sharded_program& program() const { return p_; }
-  int tensor(const std::string& name) const {
-    const int t = hp::find_tensor(p_.graph, name.c_str());
-    if (t < 0) throw hp::program_error("no tensor " + name);
-    return t;
-  }
   const std::byte* block_of(int, int rank) const {
     return reinterpret_cast<const std::byte*>(block_[static_cast<std::size_t>(rank)].data());
   }
@@ -180,7 +175,7 @@ TEST(TensorEdge, RefusesWhatItCannotCarry) {
   };
   EXPECT_EQ(refusal(writer, reader, {}, {}), "no error");
   EXPECT_EQ(refusal(writer, other, {}, {}), "edge weights: w to w: (24, 24) is not (24, 12)");
-  EXPECT_EQ(refusal(writer, reader, {}, {{"w", "v"}}), "no tensor v");
+  EXPECT_EQ(refusal(writer, reader, {}, {{"w", "v"}}), "edge weights: a program has no tensor \"v\"");
   hp::group_table t;
   t.world = 4;
   hp::add_group(t, "training", hp::rank_range{0, 2});

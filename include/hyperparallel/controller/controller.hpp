@@ -37,7 +37,8 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 struct controller_options {
-  int threads = 0;  ///< that fire; 0: one for each row
+  int threads = 0;               ///< that fire; 0: one for each row
+  program_link* link = nullptr;  ///< to the other processes of the graph; one thread fires on each
 };
 
 class controller {
@@ -75,6 +76,9 @@ class controller {
   /// no run reads, or after the first firing.
   void replay(const std::string& edge, std::span<const std::int64_t> versions);
 
+  /// A program of another process has done so many firings.
+  void hear(int program, std::int64_t done);
+
   // ---- what edges ask ----
 
   int edge_called(const std::string& name) const;
@@ -101,7 +105,9 @@ class controller {
   bool versions_allow(int program) const;
   std::int64_t newest_of(int edge) const;
   newest_slots& recorded(const std::string& edge) const;
+  bool is_here(int program) const { return options_.link == nullptr || options_.link->is_here(program); }
   void begin_firing(int program);
+  void join_others();
   void end_firing(int program);
   bool fire(int program);
   bool any_can_fire(std::span<const int> programs) const;

@@ -40,6 +40,10 @@ HYPERPARALLEL_BODY controller::controller(const program_graph& graph, const grou
     : graph_(graph), table_(table), options_(o), running_(std::make_unique<running>()) {
   const programs_status s = table.group.empty() ? check_programs(graph_) : check_programs(graph_, table_);
   if (!s.ok()) throw program_error(text_of_refusal(s, graph_, table_));
+  for (const program_edge& e : graph_.edge)
+    if (o.link != nullptr && e.reads == edge_reads::newest)
+      throw program_error(std::string("edge ") + e.name.text +
+                          " reads the newest version: between processes edges are read version by version");
   waits_.resize(graph_.program.size);
   for (const program_wait& w : waits_of(graph_))
     if (w.kind != wait_kind::itself) waits_[w.to].push(w);
@@ -156,6 +160,11 @@ HYPERPARALLEL_BODY std::int64_t controller::firings(const std::string& name) con
   return done(program_called(name));
 }
 
+HYPERPARALLEL_BODY void controller::hear(int program, std::int64_t done_there) {
+  std::atomic<std::int64_t>& known = program_[static_cast<std::size_t>(program)]->done;
+  if (known.load() < done_there) known.store(done_there);
+}
+
 HYPERPARALLEL_BODY program_use controller::use(const std::string& name) const {
   return program_[static_cast<std::size_t>(program_called(name))]->use;
 }
@@ -270,6 +279,7 @@ HYPERPARALLEL_BODY void controller::end_firing(int program) {
     for (const int e : out) newest_[static_cast<std::size_t>(e)]->end_writing(graph_.edge[e].ready + k);
   }
   program_[static_cast<std::size_t>(program)]->done.store(k + 1);
+  if (options_.link != nullptr) options_.link->tell(program, k + 1);
   running_->gate.announce();
 }
 
@@ -296,6 +306,7 @@ HYPERPARALLEL_BODY bool controller::fire(int program) {
     cause = std::current_exception();
   }
   s.is_firing = false;
+  if (options_.link != nullptr) why = options_.link->agreed(program, why);
   if (!why.empty()) {
     s.has_failed = true;
     {
@@ -303,6 +314,7 @@ HYPERPARALLEL_BODY bool controller::fire(int program) {
       running_->failed.push_back({program, f.number(), std::move(why), std::move(cause)});
     }
     running_->gate.stop();
+    if (options_.link != nullptr) options_.link->tell_stop();
     return false;
   }
   program_use& u = s.use;
@@ -332,16 +344,40 @@ HYPERPARALLEL_BODY void controller::work(std::span<const int> programs, std::spa
       fired = true;
     }
     if (!is_left) break;
-    if (!fired) gate.wait([&] { return any_can_fire(programs); }, [&] { return any_can_fire(all); });
+    if (options_.link != nullptr) {
+      options_.link->listen(*this);
+      if (!fired) std::this_thread::yield();
+    } else if (!fired) {
+      gate.wait([&] { return any_can_fire(programs); }, [&] { return any_can_fire(all); });
+    }
   }
   gate.leave([&] { return any_can_fire(all); });
 }
 
+/// What programs of other processes have done, and which have failed there.
+HYPERPARALLEL_BODY void controller::join_others() {
+  std::vector<std::int64_t> all_done(program_.size());
+  std::vector<std::string> complaint(program_.size());
+  for (int p = 0; p < graph_.program.size; ++p) all_done[static_cast<std::size_t>(p)] = done(p);
+  for (const failed_firing& f : running_->failed) complaint[static_cast<std::size_t>(f.program)] = f.why;
+  options_.link->join(*this, all_done, complaint);
+  for (int p = 0; p < graph_.program.size; ++p) {
+    const auto at = static_cast<std::size_t>(p);
+    hear(p, all_done[at]);
+    if (complaint[at].empty() || is_here(p)) continue;
+    program_[at]->has_failed = true;
+    running_->failed.push_back({p, all_done[at], complaint[at], nullptr});
+  }
+  std::ranges::sort(running_->failed, {}, &failed_firing::program);
+}
+
 HYPERPARALLEL_BODY run_result controller::run(std::int64_t firings) {
-  const std::vector<std::vector<int>> lists = thread_lists(graph_, options_.threads);
+  std::vector<std::vector<int>> lists = thread_lists(graph_, options_.link == nullptr ? options_.threads : 1);
+  if (options_.link != nullptr) std::erase_if(lists[0], [&](int p) { return !is_here(p); });
   for (int p = 0; p < graph_.program.size; ++p) {
     program_state& s = *program_[static_cast<std::size_t>(p)];
-    if (!s.work.fire) throw program_error(text_of_program(p) + " has nothing to run: set_program gives it");
+    if (!s.work.fire && is_here(p))
+      throw program_error(text_of_program(p) + " has nothing to run: set_program gives it");
     if (s.has_failed)
       throw program_error(text_of_program(p) + " failed in firing " + std::to_string(done(p)) +
                           ": restart it, or replace it by set_program");
@@ -360,6 +396,7 @@ HYPERPARALLEL_BODY run_result controller::run(std::int64_t firings) {
       threads.emplace_back([this, &lists, &all, i] { work(lists[i], all); });
     work(lists[0], all);
   }
+  if (options_.link != nullptr) join_others();
   if (!r.failed.empty()) {
     std::string text;
     for (const failed_firing& f : r.failed)

@@ -35,6 +35,23 @@ struct running_program {
   std::function<void()> cancel = {};   ///< from another thread: the firing under way is to end soon
 };
 
+/// Programs that live on several processes: what the controller of each asks of whoever joins them, as mpi/program_link.hpp.
+struct program_link {
+  virtual ~program_link() = default;
+  /// Whether the program lives here, by itself or with other processes.
+  virtual bool is_here(int program) const = 0;
+  /// Of all processes of the program: the first complaint about a firing, none where it ended well everywhere.
+  virtual std::string agreed(int program, const std::string& complaint) = 0;
+  /// The program has done so many firings: tells all who wait for it.
+  virtual void tell(int program, std::int64_t done) = 0;
+  /// A firing here has failed: all are to stop.
+  virtual void tell_stop() = 0;
+  /// Takes in what others have told since, by `controller::hear` and `stop`.
+  virtual void listen(controller& c) = 0;
+  /// At the end of a run, on all processes: what each program has done, and the complaint about its firing that failed.
+  virtual void join(controller& c, std::vector<std::int64_t>& done, std::vector<std::string>& complaint) = 0;
+};
+
 /// A firing that did not end well, and why.
 struct failed_firing {
   int program = -1;
