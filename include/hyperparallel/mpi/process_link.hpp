@@ -28,7 +28,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct linked_edge {
   virtual ~linked_edge() = default;
   /// The version that the writer has done is to leave; only called where the writer is.
-  virtual void publish(std::int64_t version) = 0;
+  virtual void publish(std::int64_t written) = 0;
   /// Takes in what has come. Whether nothing is under way.
   virtual bool progress() = 0;
 };

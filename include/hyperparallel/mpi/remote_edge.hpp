@@ -78,8 +78,8 @@ class remote_edge : public linked_edge {
   /// Bytes of messages that this process has received.
   std::int64_t received() const { return received_; }
 
-  void publish(std::int64_t version) override {
-    const std::size_t s = slot_of(version);
+  void publish(std::int64_t written) override {
+    const std::size_t s = slot_of(written);
     for (auto& [other, m] : outgoing_)
       detail::check_mpi(MPI_Isend(m.data[s].data(), static_cast<int>(m.bytes), MPI_BYTE, other, number_, link_->data(),
                                   &m.request[s]),
@@ -115,15 +115,15 @@ class remote_edge : public linked_edge {
     m.bytes += static_cast<std::size_t>(byte_count(p.pack));
   }
   const edge_block& block_of(const edge_piece& p) const { return plan_.blocks()[static_cast<std::size_t>(p.block)]; }
-  std::size_t slot_of(std::int64_t version) const { return static_cast<std::size_t>(version % room_); }
+  std::size_t slot_of(std::int64_t number) const { return static_cast<std::size_t>(number % room_); }
   bool lacks(std::int64_t versions) const {
     for (const auto& [other, m] : incoming_)
       if (m.versions < versions) return true;
     return false;
   }
 
-  void pack(std::int64_t version) {
-    const std::size_t s = slot_of(version);
+  void pack(std::int64_t written) {
+    const std::size_t s = slot_of(written);
     for (auto& [other, m] : outgoing_) {
       detail::check_mpi(MPI_Wait(&m.request[s], MPI_STATUS_IGNORE), "MPI_Wait");  // received, as its reader is done
       std::byte* to = m.data[s].data();
