@@ -75,6 +75,8 @@ WITHOUT_TEST = {
     "support/diagnostic.hpp": "declares what a refusal prints; every case of tests/compile_fail is its test",
     "mpi/main.hpp": "is the frame of tests/mpi/failing_program.cpp, whose ends tests/mpi.cmake tells",
     "planner/plan_searcher.hpp": "the state of plan_search.hpp; plan_search_test holds its laws",
+    "groups/program_graph.hpp": "values and their lookup; check_programs_test builds and breaks them in each way",
+    "groups/program_status.hpp": "codes and their names; check_programs_test provokes each",
     "graph/graph_status.hpp": "codes and their names; what refuses a graph is tested where it does",
     "graph/build_options.hpp": "options alone; model_builder_test tries them",
     "graph/check_optimizer.hpp": "what optimizer.hpp refuses; optimizer_test tries each",
@@ -138,6 +140,8 @@ FOLDERS_WITHOUT_TEST = {
 WITHOUT_HEADER = {
     "world/step_budget_problem_test.cpp": "one unit with step_budget_test.cpp costs g++ three times what two cost",
     "io/megatron_lines_test.cpp": "reads whole launch lines of public models, over reader, shell and writer",
+    "groups/program_mutants_test.cpp": "breaks programs beside each other in each way, judged by every order of play",
+    "groups/published_programs_test.cpp": "holds periods of programs against steps that verl prints",
     "offload/host_swap_test.cpp": "holds the laws of a baseline that hp tables prints",
     "step/supernode_figures_test.cpp": "holds relations of the figures of supernodes that hp tables prints",
     "layers/all_layers_test.cpp": "holds what every layer of the front header has in common",

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <groups/played_programs.hpp>
+#include "groups/played_programs.hpp"
 
 namespace hp = hyperparallel;
 using code = hp::programs_code;
@@ -138,7 +138,7 @@ TEST(check_programs, crossed_rows_wait_for_each_other) {
 
 TEST(check_programs, rows_are_derived_with_every_rank_once_and_one_order) {
   played::dice roll(17);
-  for (int i = 0; i < played::count(500, 20'000); ++i) {
+  for (int i = 0; i < played::tries(500, 20'000); ++i) {
     played::setting s = played::any_setting(roll, 4, 1);
     s.graph.edge.clear();
     ASSERT_TRUE(hp::check_programs(s.graph, s.table).ok()) << "rows of one order, and no edges";

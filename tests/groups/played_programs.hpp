@@ -5,18 +5,17 @@
 #include <hyperparallel/groups/check_programs.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "support/tries.hpp"
+
 namespace played {
 
 namespace hp = hyperparallel;
-
-/// A count by default, another where all is asked for.
-inline int count(int sample, int all) { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? all : sample; }
+using tested::tries;
 
 struct setting {
   hp::program_graph graph;
@@ -93,7 +92,7 @@ class player {
       }
   }
 
-  seen play(std::size_t most_states = 40'000) {
+  seen play(int most_states = 40'000) {
     state first;
     const auto programs = static_cast<std::size_t>(g_.program.size), edges = static_cast<std::size_t>(g_.edge.size);
     first.started = first.ended = std::vector<int>(programs, 0);
@@ -102,7 +101,7 @@ class player {
     std::vector<state> open{first};
     known_.insert(first);
     while (!open.empty()) {
-      if (known_.size() > most_states) {
+      if (known_.size() > static_cast<std::size_t>(most_states)) {
         seen_.complete = false;
         return seen_;
       }
@@ -149,7 +148,7 @@ class player {
   bool met(const state& s, const hp::program_wait& w) const {
     const int k = s.started[static_cast<std::size_t>(w.to)] - w.back;
     return k < 0 || (w.kind == hp::wait_kind::delivery && w.delay > 0 ? there(s, w.number)
-                                                                     : s.ended[static_cast<std::size_t>(w.from)]) > k;
+                                                                      : s.ended[static_cast<std::size_t>(w.from)]) > k;
   }
   bool may_start(const state& s, int p) const {
     for (const hp::program_wait& w : waits_)

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include <groups/played_programs.hpp>
-
 #include <cstdio>
+
+#include "groups/played_programs.hpp"
 
 namespace hp = hyperparallel;
 
@@ -26,7 +26,7 @@ template <class TryOne>
 void break_many(const char* name, unsigned seed, const TryOne& try_one) {
   played::dice roll(seed);
   tally t;
-  const int wanted = played::count(50, 500);
+  const int wanted = played::tries(50, 500);
   for (long tries = 0; t.unsafe < wanted; ++tries) {
     ASSERT_LT(tries, 2'000'000) << name;
     const answer a = try_one(roll);
@@ -78,15 +78,16 @@ TEST(program_mutants, a_device_is_used_twice) {
 /// Waits of a safe graph, some of `kind` left out or late.
 template <class Unsafe>
 answer with_fewer_waits(played::dice& roll, hp::wait_kind kind, const Unsafe& unsafe) {
-  const played::setting s = played::safe_setting(roll, 3, 3);
+  const bool rooms = kind == hp::wait_kind::room;
+  const played::setting s = played::safe_setting(roll, rooms ? 2 : 3, 3, !rooms);
   hp::growing_array<hp::program_wait> kept;
   for (hp::program_wait w : hp::waits_of(s.graph)) {
-    const int how = w.kind == kind ? roll(4) : 3;
+    const int how = w.kind == kind ? roll(3) : 2;
     if (how == 0) continue;
     if (how == 1) w.back += 1 + roll(2);
     kept.push(w);
   }
-  const played::seen seen = played::player(s, kept, played::enough_firings(kept)).play();
+  const played::seen seen = played::player(s, kept, played::enough_firings(kept)).play(played::tries(3'000, 40'000));
   return {seen.complete, unsafe(seen), hp::check_waits(s.graph, kept).ok()};
 }
 
@@ -140,7 +141,8 @@ TEST(program_mutants, weights_are_further_behind_than_claimed) {
     }
     int ready = 0;
     for (const hp::program_edge& e : s.graph.edge) ready += e.ready;
-    const played::seen seen = played::player(s, hp::waits_of(s.graph), ready + 2, edge).play(5'000);
+    const played::seen seen =
+        played::player(s, hp::waits_of(s.graph), ready + 2, edge).play(played::tries(1'000, 5'000));
     return answer{seen.complete || seen.behind > bound.behind, seen.behind > bound.behind,
                   hp::check_programs(s.graph, s.table).ok()};
   });

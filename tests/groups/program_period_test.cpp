@@ -5,10 +5,10 @@
 
 #include <hyperparallel/groups/program_times.hpp>
 
-#include <groups/played_programs.hpp>
-
 #include <cmath>
 #include <functional>
+
+#include "groups/played_programs.hpp"
 
 namespace hp = hyperparallel;
 
@@ -54,6 +54,10 @@ static_assert(hp::period_of(rl({.move = 80, .weights_ready = 2, .samples_room = 
                   hp::period_of(rl({.move = 80, .weights_ready = 2, .samples_room = 2})).firings == 2,
               "round in 307 with two versions on the way");
 static_assert(hp::utilisation_of_row(rl({}), hp::period_of(rl({})), 0) == 554'112, "128 of 231");
+static_assert([] {
+  const hp::program_graph day = rl({.rollout = 6'000'000'000'000'000, .train = 3'000'000'000'000'000, .move = 0});
+  return hp::utilisation_of_row(day, hp::period_of(day), 0);
+}() == 666'666);
 static_assert(hp::busy_of_row(rl({.colocated = true}), 0) == 227);
 static_assert(hp::period_of(rl({})).depth[0] == 1);
 static_assert(hp::period_of(rl({.weights_ready = 0})).status.code == hp::programs_code::programs_wait_for_each_other);
@@ -90,7 +94,7 @@ TEST(program_period, it_is_that_of_play_in_the_long_run) {
   played::dice roll(31);
   int fractions = 0, coupled = 0;
   constexpr int firings = 600, most_regular = 24;
-  for (int i = 0; i < played::count(1500, 20'000); ++i) {
+  for (int i = 0; i < played::tries(1500, 20'000); ++i) {
     hp::program_graph g = played::safe_setting(roll, 5, 6).graph;
     for (hp::program_edge& e : g.edge) {
       e.move = roll(2) * roll(40);
@@ -128,7 +132,7 @@ TEST(program_period, it_is_that_of_play_in_the_long_run) {
 TEST(program_period, with_room_for_its_depth_it_stays_the_same) {
   played::dice roll(37);
   int less = 0;
-  for (int i = 0; i < played::count(1000, 20'000); ++i) {
+  for (int i = 0; i < played::tries(1000, 20'000); ++i) {
     played::setting s = played::safe_setting(roll, 4, 5);
     for (hp::group_program& each : s.graph.program) ++each.duration;  // programs without any would do with less
     const hp::program_period p = hp::period_of(s.graph);
@@ -150,7 +154,7 @@ TEST(program_period, with_room_for_its_depth_it_stays_the_same) {
 
 TEST(program_period, its_depth_is_the_most_that_its_schedule_holds) {
   played::dice roll(41);
-  for (int i = 0; i < played::count(500, 10'000); ++i) {
+  for (int i = 0; i < played::tries(500, 10'000); ++i) {
     const played::setting s = played::safe_setting(roll, 4, 4);
     const hp::program_period p = hp::period_of(s.graph);
     if (p.time == 0) continue;
@@ -171,7 +175,7 @@ TEST(program_period, its_depth_is_the_most_that_its_schedule_holds) {
 
 TEST(program_period, a_proof_of_another_period_is_not_taken) {
   played::dice roll(43);
-  for (int i = 0; i < played::count(500, 10'000); ++i) {
+  for (int i = 0; i < played::tries(500, 10'000); ++i) {
     const played::setting s = played::safe_setting(roll, 4, 5);
     const hp::program_period p = hp::period_of(s.graph);
     hp::program_period other = p;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <groups/played_programs.hpp>
+#include "groups/played_programs.hpp"
 
 namespace hp = hyperparallel;
 using code = hp::programs_code;
@@ -33,7 +33,7 @@ static_assert(hp::play_programs(rl(0), 2).status.code == code::room_is_too_small
 TEST(program_times, every_firing_begins_when_the_last_of_its_waits_ends) {
   played::dice roll(51);
   constexpr int firings = 12;
-  for (int i = 0; i < played::count(1000, 20'000); ++i) {
+  for (int i = 0; i < played::tries(1000, 20'000); ++i) {
     const played::setting s = played::safe_setting(roll, 4, 5);
     hp::growing_array<hp::extent_t> duration;
     for (int f = 0; f < firings * s.graph.program.size; ++f) duration.push(roll(9));

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <groups/played_programs.hpp>
+#include "groups/played_programs.hpp"
 
 namespace hp = hyperparallel;
 using code = hp::programs_code;
@@ -39,12 +39,13 @@ static_assert(hp::check_waits(rl(), hp::waits_of(rl())).ok());
 static_assert(hp::check_waits(rl(), hp::waits_of(rl(0, 0))).code == code::programs_wait_for_each_other);
 static_assert(hp::check_waits(rl(), hp::waits_of(rl(1, 1))) ==
               hp::programs_status{.code = code::wait_is_missing, .program = 1, .other = 0, .edge = 0});
-static_assert(hp::check_waits(rl(), {}) == hp::programs_status{.code = code::wait_is_missing, .program = 0, .other = 0});
+static_assert(hp::check_waits(rl(), {}) ==
+              hp::programs_status{.code = code::wait_is_missing, .program = 0, .other = 0});
 
 TEST(program_waits, programs_stand_still_exactly_where_a_cycle_has_no_firing_between) {
   played::dice roll(3);
   int live = 0, still = 0;
-  while (live + still < played::count(300, 3000)) {
+  while (live + still < played::tries(300, 3000)) {
     const played::setting s = played::any_setting(roll, 4, 4);
     const auto waits = hp::waits_of(s.graph);
     const hp::firing_order order = hp::order_of_firing(s.graph.program.size, waits);
@@ -80,7 +81,7 @@ hp::growing_array<hp::program_wait> changed(const hp::growing_array<hp::program_
 TEST(program_waits, a_list_is_accepted_exactly_where_no_order_of_play_breaks_a_wait) {
   played::dice roll(5);
   int kept = 0, broken = 0, still = 0;
-  while (kept + broken + still < played::count(400, 4000)) {
+  while (kept + broken + still < played::tries(400, 4000)) {
     const played::setting s = played::safe_setting(roll, 3, 3);
     auto waits = hp::waits_of(s.graph);
     for (int changes = 1 + roll(2); changes > 0; --changes) waits = changed(waits, s.graph.program.size, roll);
@@ -106,7 +107,7 @@ TEST(program_waits, a_list_is_accepted_exactly_where_no_order_of_play_breaks_a_w
 TEST(program_waits, the_own_waits_of_an_accepted_graph_break_nothing) {
   played::dice roll(7);
   int sat = 0;
-  while (sat < played::count(200, 2000)) {
+  while (sat < played::tries(200, 2000)) {
     const played::setting s = played::safe_setting(roll, 3, 3);
     ASSERT_TRUE(hp::check_waits(s.graph, hp::waits_of(s.graph)).ok());
     const played::seen seen = played::play(s, 3);

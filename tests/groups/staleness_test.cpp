@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <groups/played_programs.hpp>
+#include "groups/played_programs.hpp"
 
 namespace hp = hyperparallel;
 using code = hp::programs_code;
@@ -72,12 +72,14 @@ TEST(staleness, what_goes_round_without_the_writer_has_no_bound) {
   hp::connect(nothing, {.name = "checkpoints", .from = 1, .to = 2, .ready = 0, .room = 4, .behind = 0});
   EXPECT_EQ(hp::staleness_of(nothing, 2).behind, -1) << "what is evaluated is not trained on";
   EXPECT_TRUE(hp::check_staleness(nothing).ok());
+  hp::connect(nothing, {.name = "scores", .from = 2, .to = 2, .ready = 1, .room = 2});
+  EXPECT_TRUE(hp::check_staleness(nothing).ok()) << "what does not come back may go round";
 }
 
 TEST(staleness, no_order_of_play_exceeds_the_bound_and_one_reaches_it) {
   played::dice roll(11);
   int checked = 0, every = 0, newest = 0, shorter = 0, far = 0, unbounded = 0, unused = 0;
-  while (checked < played::count(300, 3000)) {
+  while (checked < played::tries(150, 3000)) {
     played::setting s = played::safe_setting(roll, 3, 4);
     const int edge = roll(s.graph.edge.size);
     const hp::staleness bound = hp::staleness_of(s.graph, edge);
@@ -89,7 +91,8 @@ TEST(staleness, no_order_of_play_exceeds_the_bound_and_one_reaches_it) {
       ready += s.graph.edge[e].ready;
       read_newest += s.graph.edge[e].reads == hp::edge_reads::newest;
     }
-    const played::seen seen = played::play(s, ready + 3, edge);
+    const played::seen seen =
+        played::player(s, hp::waits_of(s.graph), ready + 3, edge).play(played::tries(3'000, 40'000));
     ASSERT_LE(seen.behind, bound.behind);
     if (!seen.complete) continue;
     ASSERT_EQ(seen.behind, bound.behind);
@@ -103,10 +106,10 @@ TEST(staleness, no_order_of_play_exceeds_the_bound_and_one_reaches_it) {
     s.graph.edge[edge].behind = bound.behind - 1;
     ASSERT_EQ(hp::check_programs(s.graph).code, code::staleness_is_exceeded);
   }
-  EXPECT_GT(every, 50);
-  EXPECT_GT(newest, 30);
-  EXPECT_GT(shorter, 10) << "where waits let the reader fall less behind than the ready versions";
-  EXPECT_GT(far, 10);
+  EXPECT_GT(every, 30);
+  EXPECT_GT(newest, 15);
+  EXPECT_GT(shorter, 5) << "where waits let the reader fall less behind than the ready versions";
+  EXPECT_GT(far, 3);
   EXPECT_GT(unbounded, 5);
   EXPECT_GT(unused, 50);
 }

@@ -76,17 +76,21 @@ constexpr programs_status check_ranks_of_rows(const program_graph& g) {
           .rank = s.rank};
 }
 
-/// The longest path of waits with which period and staleness count, times the most firings in it, has to fit.
+/// Whether the sums with which periods are found fit 64 bits: all times, times all firings on the way, once for each wait
+/// and program.
 constexpr bool times_fit(const program_graph& g) {
-  extent_t time = 1, firings = 1 + g.program.size + extent_t{g.row.size} * g.program.size, product = 0;
+  const extent_t programs = g.program.size;
+  extent_t time = 1, firings = 1 + programs, waits = programs + 2 * extent_t{g.edge.size}, product = 0;
   for (const group_program& p : g.program)
     if (add_overflows(time, p.duration, time)) return false;
   for (const program_edge& e : g.edge) {
     if (add_overflows(time, e.move, time)) return false;
     firings += extent_t{e.ready} + e.room;
   }
+  for (const program_row& row : g.row) waits += row.turn.size;
+  firings += waits;
   return firings <= INT32_MAX && !multiply_overflows(time, firings, product) &&
-         !multiply_overflows(product, 2 * extent_t{g.program.size} + 4, product);
+         !multiply_overflows(product, larger(10, (programs + 2) * waits), product);
 }
 
 /// The least rank of both lists; -1 of none.

@@ -137,8 +137,12 @@ constexpr extent_t busy_of_row(const program_graph& g, int row) {
 
 /// The share of time that the ranks of a row fire, in millionths, rounded down. Domain: the period is not refused and not 0.
 constexpr extent_t utilisation_of_row(const program_graph& g, const program_period& p, int row) {
-  const extent_t busy = busy_of_row(g, row) * p.firings;
-  return busy / p.time * 1'000'000 + busy % p.time * 1'000'000 / p.time;
+  extent_t left = busy_of_row(g, row) * p.firings, share = left / p.time;
+  for (int digit = 0; digit < 6; ++digit) {
+    left = left % p.time * 10;
+    share = share * 10 + left / p.time;
+  }
+  return share;
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -58,11 +58,11 @@ struct firing_order {
 constexpr firing_order order_of_firing(int programs, const growing_array<program_wait>& waits) {
   firing_order f;
   growing_array<bool> placed(programs, false);
-  growing_array<int> blocking(programs, -1);  // a wait of each program that is not met
+  growing_array<int> blocking(programs, -1);  // the first wait of each program that is not met
   for (bool more = true; more;) {
     more = false;
     for (int p = 0; p < programs; ++p) blocking.item[p] = -1;
-    for (int i = 0; i < waits.size; ++i)
+    for (int i = waits.size; i-- > 0;)
       if (waits.item[i].back == 0 && !placed.item[waits.item[i].from]) blocking.item[waits.item[i].to] = i;
     for (int p = 0; p < programs; ++p) {
       if (placed.item[p] || blocking.item[p] >= 0) continue;

@@ -92,7 +92,9 @@ inline std::string text_of_period(const program_graph& g, const program_period& 
     time += part;
     parts += (parts.empty() ? "" : " + ") + std::string(name) + " " + std::to_string(part);
   };
-  for (const program_wait& w : p.cycle) {
+  const int waits = p.cycle.size, first = first_of_least(waits, [&](int i) { return p.cycle[i].from; });
+  for (int i = 0; i < waits; ++i) {
+    const program_wait& w = p.cycle[(first + i) % waits];
     add(detail::program_at(g, w.from), g.program[w.from].duration);
     if (w.delay > 0) add(detail::edge_at(g, w.number), w.delay);
     firings += w.back;
