@@ -45,8 +45,8 @@ int main() {
 
   hp::program_graph g;
   const int rollout = hp::add_program(g, "rollout", "generation"), train = hp::add_program(g, "train", "training");
-  hp::connect(g, {.name = hp::short_text("samples"), .from = rollout, .to = train, .room = 2});
-  hp::connect(g, {.name = hp::short_text("weights"),
+  hp::connect(g, {.name = "samples", .from = rollout, .to = train, .room = 2});
+  hp::connect(g, {.name = "weights",
                   .from = train,
                   .to = rollout,
                   .ready = 2,

@@ -195,7 +195,7 @@ void controller_error() {
   hp::program_graph programs;
   const int rollout = hp::add_program(programs, "rollout", "training"),
             train = hp::add_program(programs, "train", "training");
-  hp::connect(programs, {.name = hp::short_text("samples"), .from = rollout, .to = train});
+  hp::connect(programs, {.name = "samples", .from = rollout, .to = train});
   programs.row = hp::rows_of(programs, groups);
   hp::controller beside(programs, groups);
   beside.set_program("rollout", {[](const hp::firing&) {}});

@@ -28,9 +28,9 @@ hp::program_graph graph_of(const rl_options& o, const placement& p) {
   const int rollout = hp::add_program(g, "rollout", "generation"), judge = hp::add_program(g, "reward", "generation"),
             training = hp::add_program(g, "train", "training");
   const int ahead = 1 + o.staleness;
-  hp::connect(g, {.name = hp::short_text("samples"), .from = rollout, .to = judge, .room = ahead});
-  hp::connect(g, {.name = hp::short_text("rewards"), .from = judge, .to = training, .room = ahead});
-  hp::connect(g, {.name = hp::short_text("weights"),
+  hp::connect(g, {.name = "samples", .from = rollout, .to = judge, .room = ahead});
+  hp::connect(g, {.name = "rewards", .from = judge, .to = training, .room = ahead});
+  hp::connect(g, {.name = "weights",
                   .from = training,
                   .to = rollout,
                   .ready = ahead,

@@ -18,7 +18,7 @@ TEST(Channel, ReadsWhatWasWrittenVersionByVersionInAsManySlotsAsThereIsRoom) {
       for (const int threads : {1, 2}) {
         hp::program_graph g;
         const int writer = hp::add_program(g, "writer", ""), reader = hp::add_program(g, "reader", "");
-        hp::connect(g, {.name = hp::short_text("e"), .from = writer, .to = reader, .ready = ready, .room = room});
+        hp::connect(g, {.name = "e", .from = writer, .to = reader, .ready = ready, .room = room});
         hp::controller c(g, {}, {.threads = threads});
         EXPECT_EQ(c.slots(0), room);
         hp::channel<std::string> e(c, "e", "first");
@@ -37,7 +37,7 @@ TEST(Channel, ReadsWhatWasWrittenVersionByVersionInAsManySlotsAsThereIsRoom) {
 TEST(Channel, BelongsToTheProgramsOfItsEdge) {
   hp::program_graph g;
   const int a = hp::add_program(g, "a", ""), b = hp::add_program(g, "b", "");
-  hp::connect(g, {.name = hp::short_text("e"), .from = a, .to = b});
+  hp::connect(g, {.name = "e", .from = a, .to = b});
   hp::controller c(g, {}, {.threads = 1});
   hp::channel<int> e(c, "e");
   EXPECT_EQ(tested::error_of<hp::program_error>([&] { hp::channel<int>(c, "f"); }), "no edge of the graph is called f");

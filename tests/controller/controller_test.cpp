@@ -130,12 +130,7 @@ TEST(Controller, ARunThatIsReplayedReadsTheSame) {
 TEST(Controller, TheNewestVersionIsNeverOlderThanTheGraphSays) {
   hp::program_graph g;
   const int fast = hp::add_program(g, "fast", ""), slow = hp::add_program(g, "slow", "");
-  hp::connect(g, {.name = hp::short_text("weights"),
-                  .from = fast,
-                  .to = slow,
-                  .ready = 2,
-                  .room = 2,
-                  .reads = hp::edge_reads::newest});
+  hp::connect(g, {.name = "weights", .from = fast, .to = slow, .ready = 2, .room = 2, .reads = hp::edge_reads::newest});
   hp::controller c(g);
   hp::channel<int> weights(c, "weights", 1);  // version - or 1 at first
   std::vector<int> read;
@@ -203,7 +198,7 @@ TEST(Controller, NothingIsLostButTheFiringThatFails) {
 TEST(Controller, AProgramThatIsCancelledIsNamedAndTheOthersDrain) {
   hp::program_graph g;
   const int rollout = hp::add_program(g, "rollout", "generation"), train = hp::add_program(g, "train", "training");
-  hp::connect(g, {.name = hp::short_text("samples"), .from = rollout, .to = train});
+  hp::connect(g, {.name = "samples", .from = rollout, .to = train});
   hp::group_table t;
   t.world = 6;
   hp::add_group(t, "generation", hp::rank_range{2, 5});
@@ -249,19 +244,19 @@ TEST(Controller, RefusesWhatCannotRun) {
     return tested::error_of<hp::program_error>([&] { hp::controller c(of); });
   };
   hp::program_graph bad = g;
-  hp::connect(bad, {.name = hp::short_text("e"), .from = a, .to = 2});
+  hp::connect(bad, {.name = "e", .from = a, .to = 2});
   EXPECT_EQ(refusal(bad), "edge e joins program number 2, and there are 2 programs");
   bad = g;
-  hp::connect(bad, {.name = hp::short_text("e"), .from = a, .to = b, .ready = 3, .room = 2});
+  hp::connect(bad, {.name = "e", .from = a, .to = b, .ready = 3, .room = 2});
   EXPECT_EQ(refusal(bad), "edge e has room for 2 versions, expected at least 3");
   bad = g;
   bad.row.push(row_of(0, {0, 5}));
   EXPECT_EQ(refusal(bad), "row 0 has a turn of program number 5, and there are 2 programs");
   bad = g;
-  hp::connect(bad, {.name = hp::short_text("there"), .from = a, .to = b});
-  hp::connect(bad, {.name = hp::short_text("back"), .from = b, .to = a});
+  hp::connect(bad, {.name = "there", .from = a, .to = b});
+  hp::connect(bad, {.name = "back", .from = b, .to = a});
   EXPECT_EQ(refusal(bad), "programs wait for each other: a waits for back of b, b waits for there of a");
-  hp::connect(g, {.name = hp::short_text("e"), .from = a, .to = b, .reads = hp::edge_reads::newest});
+  hp::connect(g, {.name = "e", .from = a, .to = b, .reads = hp::edge_reads::newest});
   hp::controller c(g);
   EXPECT_EQ(tested::error_of<hp::program_error>([&] { c.run(1); }),
             "program a has nothing to run: set_program gives it");

@@ -56,9 +56,8 @@ struct small_loop {
   static hp::program_graph graph() {
     hp::program_graph g;
     const int rollout = hp::add_program(g, "rollout", "generation"), train = hp::add_program(g, "train", "training");
-    hp::connect(g, {.name = hp::short_text("samples"), .from = rollout, .to = train, .room = 2});
-    hp::connect(g,
-                {.name = hp::short_text("weights"), .from = train, .to = rollout, .ready = 2, .room = 2, .behind = 1});
+    hp::connect(g, {.name = "samples", .from = rollout, .to = train, .room = 2});
+    hp::connect(g, {.name = "weights", .from = train, .to = rollout, .ready = 2, .room = 2, .behind = 1});
     g.row = hp::rows_of(g, groups());
     return g;
   }

@@ -68,7 +68,7 @@ class one_tensor {
 hp::program_graph writer_and_reader(const hp::group_table& t) {
   hp::program_graph g;
   const int train = hp::add_program(g, "train", "training"), rollout = hp::add_program(g, "rollout", "generation");
-  hp::connect(g, {.name = hp::short_text("weights"), .from = train, .to = rollout, .ready = 1, .room = 2});
+  hp::connect(g, {.name = "weights", .from = train, .to = rollout, .ready = 1, .room = 2});
   if (!t.group.empty()) g.row = hp::rows_of(g, t);
   return g;
 }

@@ -133,7 +133,7 @@ TEST(ProcessLink, RefusesGroupsOfMoreRanksAndEdgesOfTheNewest) {
   t.world = 4;
   t.group[0].ranks[0].last = 3;
   g.row = hp::rows_of(g, t);
-  hp::connect(g, {.name = hp::short_text("e"), .from = 0, .to = 0, .ready = 1, .reads = hp::edge_reads::newest});
+  hp::connect(g, {.name = "e", .from = 0, .to = 0, .ready = 1, .reads = hp::edge_reads::newest});
   hp::process_link link(MPI_COMM_WORLD, g, t);
   EXPECT_EQ(tested::error_of<hp::program_error>([&] { hp::controller(g, t, {.link = &link}); }),
             "edge e reads the newest version: between processes edges are read version by version");

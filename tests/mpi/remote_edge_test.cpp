@@ -38,8 +38,8 @@ struct placed_loop {
     hp::add_group(t, "training", 0, 1);
     hp::add_group(t, "generation", hp::rank_range(first, first + 1));
     const int rollout = hp::add_program(g, "rollout", "generation"), train = hp::add_program(g, "train", "training");
-    hp::connect(g, {.name = hp::short_text("samples"), .from = rollout, .to = train, .room = 2});
-    hp::connect(g, {.name = hp::short_text("weights"), .from = train, .to = rollout, .ready = 2, .room = 2});
+    hp::connect(g, {.name = "samples", .from = rollout, .to = train, .room = 2});
+    hp::connect(g, {.name = "weights", .from = train, .to = rollout, .ready = 2, .room = 2});
     g.row = hp::rows_of(g, t);
     options.program.keep = {"head.logits"};
     options.program.execution.threads = 1;

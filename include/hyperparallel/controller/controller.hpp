@@ -38,6 +38,7 @@ namespace hyperparallel { inline namespace v0_2 {
 
 struct controller_options {
   int threads = 0;               ///< that fire; 0: one for each row
+  bool keeps_times = false;      ///< of each firing
   program_link* link = nullptr;  ///< to the other processes of the graph; one thread fires on each
 };
 
@@ -69,6 +70,8 @@ class controller {
   std::int64_t firings(const std::string& name) const;
   /// Of the last `run`.
   program_use use(const std::string& name) const;
+  /// Firings of the last `run` where the options keep their times, program by program.
+  std::vector<firing_time> times() const;
 
   /// Versions that the firings of an edge's reader have read, of an edge that reads the newest.
   std::vector<std::int64_t> versions_read(const std::string& edge) const;

@@ -21,6 +21,7 @@ struct alignas(64) controller::program_state {
   bool has_failed = false;
   running_program work{};
   program_use use{};
+  std::vector<firing_time> times{};
 };
 
 struct controller::running {
@@ -167,6 +168,12 @@ HYPERPARALLEL_BODY void controller::hear(int program, std::int64_t done_there) {
 
 HYPERPARALLEL_BODY program_use controller::use(const std::string& name) const {
   return program_[static_cast<std::size_t>(program_called(name))]->use;
+}
+
+HYPERPARALLEL_BODY std::vector<firing_time> controller::times() const {
+  std::vector<firing_time> all;
+  for (const std::unique_ptr<program_state>& p : program_) all.insert(all.end(), p->times.begin(), p->times.end());
+  return all;
 }
 
 // ---- versions ----
@@ -324,6 +331,8 @@ HYPERPARALLEL_BODY bool controller::fire(int program) {
     u.begin = begin;
     u.first_end = u.last_end;
   }
+  const auto nanoseconds = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
+  if (options_.keeps_times) s.times.push_back({program, f.number(), nanoseconds(begin), nanoseconds(u.last_end)});
   end_firing(program);
   return true;
 }
@@ -382,6 +391,7 @@ HYPERPARALLEL_BODY run_result controller::run(std::int64_t firings) {
       throw program_error(text_of_program(p) + " failed in firing " + std::to_string(done(p)) +
                           ": restart it, or replace it by set_program");
     s.use = {};
+    s.times.clear();
   }
   std::vector<int> all;
   for (const std::vector<int>& list : lists) all.insert(all.end(), list.begin(), list.end());

@@ -67,6 +67,12 @@ struct controller_error : std::runtime_error {
   std::vector<failed_firing> failed;  ///< none: the programs wait for each other
 };
 
+/// When a firing that ended well was under way, nanoseconds after its run began.
+struct firing_time {
+  int program = -1;
+  std::int64_t number = 0, begin = 0, end = 0;
+};
+
 /// The time that a program took: what the clock saw of its firings that ended well.
 struct program_use {
   std::int64_t firings = 0;
