@@ -64,5 +64,6 @@ int main(int argc, char** argv) {
   app.add_option("--at-least", o.at_least, "reward of the last steps, or exit status 1")
       ->check(command_line::number(0, 1));
   app.add_flag("--compare", o.compare, "also under all placements: bit by bit");
+  app.add_option("--trace", o.trace, "writes the firings for Perfetto");
   return command_line::run(app, argc, argv, [&] { return run(o); });
 }

@@ -6,6 +6,8 @@
 
 #include <hyperparallel/controller/tensor_edge.hpp>
 #include <hyperparallel/groups/check_programs.hpp>
+#include <hyperparallel/io/atomic_file.hpp>
+#include <hyperparallel/report/trace_programs.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
@@ -57,7 +59,7 @@ rl_course train(const rl_options& o, const placement& p, const std::vector<std::
   hp::model_run<float> actor(policy(false, o.rate), hp::strategy_called(p.strategy, p.last - p.first + 1).strategy,
                              forward);
 
-  hp::controller c(graph_of(o, p), groups_of(p), {.threads = o.threads});
+  hp::controller c(graph_of(o, p), groups_of(p), {.threads = o.threads, .keeps_times = !o.trace.empty()});
   hp::channel<answered_prompts> samples(c, "samples");
   hp::channel<rewarded_answers> rewards(c, "rewards");
   hp::tensor_edge weights(c, "weights", learner.world(), actor.world());
@@ -99,6 +101,11 @@ rl_course train(const rl_options& o, const placement& p, const std::vector<std::
     }
   if (o.newest) course.versions = c.versions_read("weights");
   if (!shows) return course;
+  if (!o.trace.empty()) {
+    hp::atomic_file file(o.trace);
+    hp::report::write_program_trace(file, c.graph(), c.times());
+    file.commit();
+  }
   for (const char* name : {"rollout", "reward", "train"}) {
     const hp::program_use u = c.use(name);
     std::printf("%-8s period %7.3f ms, busy %4.1f %%\n", name, u.period() * 1e3, u.utilisation() * 100);

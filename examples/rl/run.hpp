@@ -22,6 +22,7 @@ struct rl_options {
   double rate = 3e-3;
   double at_least = 0;
   bool compare = false;
+  std::string trace{};  ///< a file for Perfetto
 };
 
 /// Ranks 0 to 3 train in dp 2 x tp 2; the rollout's ranks and strategy, and what shares a row with what.
