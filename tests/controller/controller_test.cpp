@@ -4,6 +4,7 @@
 #include <hyperparallel/groups/check_programs.hpp>
 
 #include <support/error_of.hpp>
+#include <support/tries.hpp>
 
 #include <gtest/gtest.h>
 
@@ -89,7 +90,7 @@ struct mixing_programs {
 
 TEST(Controller, EveryNumberOfThreadsGivesTheSameValues) {
   std::mt19937 random(1);
-  for (int i = 0, tried = 0; tried < 40; ++i) {
+  for (int i = 0, tried = 0; tried < tested::tries(40, 2000); ++i) {
     const hp::program_graph g = random_graph(random, false);
     if (!hp::check_programs(g).ok()) continue;
     ++tried;
@@ -107,7 +108,7 @@ TEST(Controller, EveryNumberOfThreadsGivesTheSameValues) {
 TEST(Controller, ARunThatIsReplayedReadsTheSame) {
   std::mt19937 random(2);
   int differing = 0;
-  for (int i = 0, tried = 0; tried < 40; ++i) {
+  for (int i = 0, tried = 0; tried < tested::tries(40, 2000); ++i) {
     const hp::program_graph g = random_graph(random, true);
     if (!hp::check_programs(g).ok()) continue;
     ++tried;
@@ -165,7 +166,7 @@ TEST(Controller, ProgramsTakeTheirTurns) {
 TEST(Controller, NothingIsLostButTheFiringThatFails) {
   std::mt19937 random(3);
   int failures = 0;
-  for (int i = 0; failures < 120; ++i) {
+  for (int i = 0; failures < tested::tries(120, 5000); ++i) {
     const hp::program_graph g = random_graph(random, i % 2 == 0);
     if (!hp::check_programs(g).ok()) continue;
     mixing_programs hurt(g, i % 3), calm(g, 1);

@@ -6,6 +6,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
+#include <support/tries.hpp>
 #include <world/flipping_kernels.hpp>
 #include <world/small_models.hpp>
 
@@ -112,7 +113,8 @@ TEST(KeptState, ALoopThatIsKilledAtRandomMomentsEndsWithTheBitsOfOneThatIsNot) {
   int killed[2] = {}, cancelled = 0;
   std::int64_t until = 0;
   double longest = 0;
-  while (killed[0] + killed[1] < 60 || std::min(killed[0], killed[1]) < 5) {
+  const int kills = tested::watches_threads ? 12 : tested::tries(60, 600);
+  while (killed[0] + killed[1] < kills || std::min(killed[0], killed[1]) < 5) {
     until += 2;
     const bool cancels = random() % 4 == 0;
     const char* const name = random() % 2 == 0 ? "rollout" : "train";

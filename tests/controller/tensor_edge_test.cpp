@@ -7,6 +7,7 @@
 
 #include <support/all_layouts.hpp>
 #include <support/error_of.hpp>
+#include <support/tries.hpp>
 #include <world/small_models.hpp>
 
 #include <gtest/gtest.h>
@@ -78,7 +79,7 @@ TEST(TensorEdge, EachRankReceivesWhatItLacksBetweenAnyTwoLayoutsAndMeshes) {
   const hp::mesh_shape meshes[] = {{1, {1}}, {1, {2}}, {1, {3}}, {1, {4}}, {2, {2, 2}}, {2, {2, 3}}, {3, {2, 2, 2}}};
   const hp::shape s{24, 24};
   int pairs = 0, moved = 0;
-  while (pairs < 2100) {
+  while (pairs < tested::tries(2100, 20000)) {
     const auto any = [&](const auto& of) { return of[random() % std::size(of)]; };
     const hp::layout_value from = any(worlds::all_layouts(any(meshes), 2)),
                            to = any(worlds::all_layouts(any(meshes), 2));
