@@ -7,11 +7,11 @@
 //   if (link.is_here(train)) learner.emplace(hp::mpi_world(link.processes_of(train)), model, strategy);
 //
 // Each process has a controller of the same graph, and fires the programs whose ranks it has, all of a program's processes
-// together. Who has done a firing tells the processes that wait for it, 16 bytes each; what edges carry goes from process
+// together. Who has done a firing tells the processes that wait for it, 24 bytes each; what edges carry goes from process
 // to process (remote_edge.hpp). Turns of a row are the same on all its ranks, so collectives of programs that share
 // processes are called in one order. A firing ends well where it does on all its processes; where it does not, all processes end
 // theirs, and `run` throws the same line everywhere. Collective over the communicator: the constructor, and `run` of the controllers.
-// What is sent is told apart by a number of the run, so nothing of a run that failed stops a later one.
+// News have the number of their run: who is late in ending one run takes in news of the next one in that.
 
 #include <array>
 #include <cstdint>
@@ -92,25 +92,32 @@ class process_link : public program_link {
     for (const auto& [number, edge] : edge_)
       if (graph_.edge[number].from == program) edge->publish(graph_.edge[number].ready + done - 1);
     if (ranks_[static_cast<std::size_t>(program)][0] != process_) return;
-    for (const int other : told_[static_cast<std::size_t>(program)]) send(other, {program, done});
+    for (const int other : told_[static_cast<std::size_t>(program)]) send(other, {program, done, runs_});
   }
   void tell_stop() override {
     int processes = 0;
     MPI_Comm_size(news_, &processes);
     for (int other = 0; other < processes; ++other)
-      if (other != process_) send(other, {-1, runs_});
+      if (other != process_) send(other, {-1, 0, runs_});
   }
   void listen(controller& c) override {
     for (int there = 1; there != 0;) {
       MPI_Status from;
       detail::check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, 0, news_, &there, &from), "MPI_Iprobe");
       if (there == 0) break;
-      std::array<std::int64_t, 2> news{};
-      detail::check_mpi(MPI_Recv(news.data(), 2, MPI_INT64_T, from.MPI_SOURCE, 0, news_, MPI_STATUS_IGNORE),
+      news_item news{};
+      detail::check_mpi(MPI_Recv(news.data(), news_size, MPI_INT64_T, from.MPI_SOURCE, 0, news_, MPI_STATUS_IGNORE),
                         "MPI_Recv");
-      if (news[0] >= 0) c.hear(static_cast<int>(news[0]), news[1]);
-      if (news[0] < 0 && news[1] == runs_) c.stop();
+      later_.push_back(news);
     }
+    std::erase_if(later_, [&](const news_item& news) {
+      if (news[2] > runs_) return false;  // of a process that has left this run
+      if (news[0] >= 0)
+        c.hear(static_cast<int>(news[0]), news[1]);
+      else if (news[2] == runs_)
+        c.stop();
+      return true;
+    });
     progress();
   }
   void join(controller& c, std::vector<std::int64_t>& done, std::vector<std::string>& complaint) override {
@@ -130,8 +137,10 @@ class process_link : public program_link {
   }
 
  private:
+  static constexpr int news_size = 3;
+  using news_item = std::array<std::int64_t, news_size>;  ///< program or -1 to stop, its firings, number of the run
   struct sent_news {
-    std::array<std::int64_t, 2> what;
+    news_item what;
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
@@ -140,9 +149,9 @@ class process_link : public program_link {
       if (r == process) return true;
     return false;
   }
-  void send(int other, const std::array<std::int64_t, 2>& what) {
+  void send(int other, const news_item& what) {
     sent_news& s = sent_.emplace_back(sent_news{what});
-    detail::check_mpi(MPI_Issend(s.what.data(), 2, MPI_INT64_T, other, 0, news_, &s.request), "MPI_Issend");
+    detail::check_mpi(MPI_Issend(s.what.data(), news_size, MPI_INT64_T, other, 0, news_, &s.request), "MPI_Issend");
   }
   /// Whether nothing that is sent from here is under way.
   bool progress() {
@@ -171,6 +180,7 @@ class process_link : public program_link {
   std::vector<std::vector<int>> told_;  ///< processes that wait for a program that they have not
   std::vector<std::pair<int, linked_edge*>> edge_;
   std::deque<sent_news> sent_;
+  std::vector<news_item> later_;  ///< that have come, of a run that begins here later among them
 };
 
 }}  // namespace hyperparallel::v0_2
