@@ -293,6 +293,10 @@ HYPERPARALLEL_BODY void controller::end_firing(int program) {
 /// Whether the firing ended well.
 HYPERPARALLEL_BODY bool controller::fire(int program) {
   program_state& s = *program_[static_cast<std::size_t>(program)];
+  if (options_.link != nullptr && !options_.link->begins(*this, program)) {
+    running_->gate.stop();
+    return false;
+  }
   const firing f(program, done(program));
   std::string why = "it was cancelled";
   std::exception_ptr cause;
@@ -369,7 +373,7 @@ HYPERPARALLEL_BODY void controller::join_others() {
   std::vector<std::string> complaint(program_.size());
   for (int p = 0; p < graph_.program.size; ++p) all_done[static_cast<std::size_t>(p)] = done(p);
   for (const failed_firing& f : running_->failed) complaint[static_cast<std::size_t>(f.program)] = f.why;
-  options_.link->join(*this, all_done, complaint);
+  options_.link->join(*this, running_->until, all_done, complaint);
   for (int p = 0; p < graph_.program.size; ++p) {
     const auto at = static_cast<std::size_t>(p);
     hear(p, all_done[at]);

@@ -40,6 +40,8 @@ struct program_link {
   virtual ~program_link() = default;
   /// Whether the program lives here, by itself or with other processes.
   virtual bool is_here(int program) const = 0;
+  /// Whether all processes of the program begin its next firing; one that stops says no, in `join`.
+  virtual bool begins(controller& c, int program) = 0;
   /// Of all processes of the program: the first complaint about a firing, none where it ended well everywhere.
   virtual std::string agreed(int program, const std::string& complaint) = 0;
   /// The program has done so many firings: tells all who wait for it.
@@ -48,8 +50,9 @@ struct program_link {
   virtual void tell_stop() = 0;
   /// Takes in what others have told since, by `controller::hear` and `stop`.
   virtual void listen(controller& c) = 0;
-  /// At the end of a run, on all processes: what each program has done, and the complaint about its firing that failed.
-  virtual void join(controller& c, std::vector<std::int64_t>& done, std::vector<std::string>& complaint) = 0;
+  /// At the end of a run to so many firings, on all processes: what each program has done, and the complaint about its firing that failed.
+  virtual void join(controller& c, std::int64_t until, std::vector<std::int64_t>& done,
+                    std::vector<std::string>& complaint) = 0;
 };
 
 /// A firing that did not end well, and why.

@@ -9,7 +9,7 @@
 // Each process has a controller of the same graph, and fires the programs whose ranks it has, all of a program's processes
 // together. Who has done a firing tells the processes that wait for it, 24 bytes each; what edges carry goes from process
 // to process (remote_edge.hpp). Turns of a row are the same on all its ranks, so collectives of programs that share
-// processes are called in one order. A firing ends well where it does on all its processes; where it does not, all processes end
+// processes are called in one order. A firing begins where all its processes say so, as one may have heard that it is to stop, and ends well where it does on all; where it does not, all processes end
 // theirs, and `run` throws the same line everywhere. Collective over the communicator: the constructor, and `run` of the controllers.
 // News have the number of their run: who is late in ending one run takes in news of the next one in that.
 
@@ -54,6 +54,7 @@ class process_link : public program_link {
           "MPI_Comm_split");
     }
     told_.resize(ranks_.size());
+    is_over_.resize(ranks_.size());
     const auto waits = waits_of(g);
     for (std::size_t p = 0; p < ranks_.size(); ++p)
       for (int other = 0; other < processes; ++other)
@@ -79,6 +80,15 @@ class process_link : public program_link {
   void add(int edge, linked_edge& e) { edge_.push_back({edge, &e}); }
 
   bool is_here(int program) const override { return has(program, process_); }
+  bool begins(controller& c, int program) override {
+    const int yes = 1;
+    int all = 0;
+    MPI_Request vote = MPI_REQUEST_NULL;
+    detail::check_mpi(MPI_Iallreduce(&yes, &all, 1, MPI_INT, MPI_MIN, processes_of(program), &vote), "MPI_Iallreduce");
+    wait(c, vote);
+    if (all == 0) is_over_[static_cast<std::size_t>(program)] = true;
+    return all != 0;
+  }
   std::string agreed(int program, const std::string& complaint) override {
     const MPI_Comm comm = processes_of(program);
     int own = 0, all = 0, first = 0;
@@ -86,7 +96,9 @@ class process_link : public program_link {
     MPI_Comm_size(comm, &all);
     const int blamed = complaint.empty() ? all : own;
     detail::check_mpi(MPI_Allreduce(&blamed, &first, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
-    return first == all ? std::string() : sent_by(comm, first, complaint);
+    if (first == all) return {};
+    is_over_[static_cast<std::size_t>(program)] = true;
+    return sent_by(comm, first, complaint);
   }
   void tell(int program, std::int64_t done) override {
     for (const auto& [number, edge] : edge_)
@@ -120,17 +132,26 @@ class process_link : public program_link {
     });
     progress();
   }
-  void join(controller& c, std::vector<std::int64_t>& done, std::vector<std::string>& complaint) override {
+  void join(controller& c, std::int64_t until, std::vector<std::int64_t>& done,
+            std::vector<std::string>& complaint) override {
+    const int no = 0;
+    std::vector<int> all(done.size());
+    for (std::size_t p = 0; p < done.size(); ++p) {  // others may wait to begin a firing
+      if (!is_here(static_cast<int>(p)) || done[p] >= until || is_over_[p]) continue;
+      MPI_Request vote = MPI_REQUEST_NULL;
+      detail::check_mpi(MPI_Iallreduce(&no, &all[p], 1, MPI_INT, MPI_MIN, of_program_[p], &vote), "MPI_Iallreduce");
+      votes_.push_back(vote);
+    }
+    for (MPI_Request& vote : votes_) wait(c, vote);
+    votes_.clear();
+    is_over_.assign(done.size(), false);
     while (!progress()) listen(c);  // what is sent from here is received, for all listen until all have come
     MPI_Request all_here = MPI_REQUEST_NULL;
     std::vector<std::int64_t> most(done.size());
     detail::check_mpi(
         MPI_Iallreduce(done.data(), most.data(), static_cast<int>(done.size()), MPI_INT64_T, MPI_MAX, news_, &all_here),
         "MPI_Iallreduce");
-    for (int ended = 0; ended == 0;) {
-      listen(c);
-      detail::check_mpi(MPI_Test(&all_here, &ended, MPI_STATUS_IGNORE), "MPI_Test");
-    }
+    wait(c, all_here);
     done = most;
     for (std::size_t p = 0; p < complaint.size(); ++p) complaint[p] = sent_by(news_, ranks_[p][0], complaint[p]);
     ++runs_;
@@ -148,6 +169,12 @@ class process_link : public program_link {
     for (const int r : ranks_[static_cast<std::size_t>(program)])
       if (r == process) return true;
     return false;
+  }
+  void wait(controller& c, MPI_Request& request) {
+    for (int ended = 0; ended == 0;) {
+      listen(c);
+      detail::check_mpi(MPI_Test(&request, &ended, MPI_STATUS_IGNORE), "MPI_Test");
+    }
   }
   void send(int other, const news_item& what) {
     sent_news& s = sent_.emplace_back(sent_news{what});
@@ -175,6 +202,8 @@ class process_link : public program_link {
   MPI_Comm news_ = MPI_COMM_NULL, data_ = MPI_COMM_NULL;
   int process_ = 0;
   std::int64_t runs_ = 0;
+  std::vector<bool> is_over_;  ///< of each program, in this run
+  std::vector<MPI_Request> votes_;
   std::vector<growing_array<int>> ranks_;  ///< of each program, by position
   std::vector<MPI_Comm> of_program_;
   std::vector<std::vector<int>> told_;  ///< processes that wait for a program that they have not
