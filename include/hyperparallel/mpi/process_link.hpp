@@ -9,8 +9,9 @@
 // Each process has a controller of the same graph, and fires the programs whose ranks it has, all of a program's processes
 // together. Who has done a firing tells the processes that wait for it, 24 bytes each; what edges carry goes from process
 // to process (remote_edge.hpp). Turns of a row are the same on all its ranks, so collectives of programs that share
-// processes are called in one order. A firing begins where all its processes say so, as one may have heard that it is to stop, and ends well where it does on all; where it does not, all processes end
-// theirs, and `run` throws the same line everywhere. Collective over the communicator: the constructor, and `run` of the controllers.
+// processes are called in one order. A firing begins where all its processes say so, as one may have heard that it is to
+// stop, and ends well where it does on all; where it does not, all processes end theirs, and `run` throws the same line
+// everywhere. Collective over the communicator: the constructor, and `run` of the controllers.
 // News have the number of their run: who is late in ending one run takes in news of the next one in that.
 
 #include <array>
