@@ -34,13 +34,14 @@ float loss_of_a_step(const hp::graph& graph) {
   return run.train_step([&](int) { run.set_random_inputs(7); });
 }
 
-/// Forward and backward in at most so many tiles on dies of a matrix384: milliseconds on the clock, those in which nothing is
-/// computed, GiB of a rank by address.
-std::string figures_with_tiles(hp::graph& g, int dies, int most) {
-  const hp::device_value device = hp::matrix384::device;
-  const hp::sharded_program p = hp::partition(g, hp::strategy_called("ep", dies).strategy);
-  hp::lowering_options how{.topology = hp::interconnect_of(hp::matrix384::topology), .lookahead = 1};
-  if (most > 1) how.tiles.push("*.experts.*");
+/// Forward and backward in at most so many tiles: milliseconds on the clock, those in which nothing is computed, GiB of a rank
+/// by address.
+template <class Hardware>
+std::string figures_with_tiles(const hp::graph& g, const char* strategy, int ranks, const char* pattern, int most) {
+  const hp::device_value device = Hardware::device;
+  const hp::sharded_program p = hp::partition(g, hp::strategy_called(strategy, ranks).strategy);
+  hp::lowering_options how{.topology = hp::interconnect_of(Hardware::topology), .lookahead = 1};
+  if (most > 1) how.tiles.push(pattern);
   how.most_tiles = most;
   how.step_duration = hp::prices_of_steps(p, hp::kinds_of_moves(p, how.topology), device).duration;
   const hp::lowered_program l = hp::lower(p, how, hp::micro_phases);
@@ -81,15 +82,41 @@ hp::graph deepseek_v3() {
   return static_cast<hp::graph&&>(m.graph);
 }
 
+/// Four layers of Llama 3 70B's sizes.
+hp::graph dense() {
+  hp::model_builder m(wide);
+  const int batch = m.dim("batch", 4), sequence = m.dim("seq", 4096);
+  const int tokens = m.index_input("tokens", {batch, sequence}), labels = m.index_input("labels", {batch, sequence});
+  int x = hp::token_embedding{.vocabulary = 32000, .hidden = 8192}(m, tokens);
+  x = m.repeat(
+      "layers", 4, x,
+      hp::transformer_block<hp::attention_layer, hp::swiglu_layer>{
+          .attention = {.query_heads = 64, .key_heads = 8, .head_dim = 128}, .feed_forward = {.width = 28672}});
+  hp::language_head{.vocabulary = 32000}(m, x, labels);
+  hp::differentiate(m.graph);
+  hp::append_optimizer(m.graph, {});
+  return static_cast<hp::graph&&>(m.graph);
+}
+
+std::string with_experts(const hp::graph& g, int dies, int most) {
+  return figures_with_tiles<hp::matrix384>(g, "ep", dies, "*.experts.*", most);
+}
+std::string with_sequence_parallelism(const hp::graph& g, int most) {
+  return figures_with_tiles<hp::h100>(g, "tp-sp", 8, "*", most);
+}
+
 int main() {
-  hp::graph one = layer(), all = deepseek_v3();
-  assert(figures_with_tiles(one, 8, 1) == "131.472 17.581 15.001");
-  assert(figures_with_tiles(one, 8, 2) == "119.096 5.204 17.369");
-  assert(figures_with_tiles(one, 8, 4) == "117.162 3.268 17.369");
-  assert(figures_with_tiles(one, 8, 8) == "116.269 2.369 17.369");
-  assert(figures_with_tiles(all, 64, 1).starts_with("5321.471 562.031"));
-  assert(figures_with_tiles(all, 64, 2).starts_with("4851.607 92.097"));
-  assert(figures_with_tiles(all, 64, 4).starts_with("4820.949 61.301"));
+  const hp::graph one = layer(), all = deepseek_v3(), rows = dense();
+  assert(with_experts(one, 8, 1) == "131.472 17.581 15.001");
+  assert(with_experts(one, 8, 2) == "119.096 5.204 17.369");
+  assert(with_experts(one, 8, 4) == "117.162 3.268 17.369");
+  assert(with_experts(one, 8, 8) == "116.269 2.369 17.369");
+  assert(with_sequence_parallelism(rows, 1) == "103.752 23.339 9.604");
+  assert(with_sequence_parallelism(rows, 2) == "93.099 11.355 10.900");
+  assert(with_sequence_parallelism(rows, 4) == "90.330 6.096 12.729");
+  assert(with_experts(all, 64, 1).starts_with("5321.471 562.031"));
+  assert(with_experts(all, 64, 2).starts_with("4851.607 92.097"));
+  assert(with_experts(all, 64, 4).starts_with("4820.949 61.301"));
   hp::model_builder m({.unrolled = true});
   models::build_small_moe(m, one_layer::config);
   hp::differentiate(m.graph);
