@@ -23,6 +23,7 @@
 #include <hyperparallel/groups/refused_programs.hpp>
 #include <hyperparallel/groups/refused_split.hpp>
 #include <hyperparallel/groups/split.hpp>
+#include <hyperparallel/groups/split_choice.hpp>
 #include <hyperparallel/groups/stage_order.hpp>
 #include <hyperparallel/groups/staleness.hpp>
 #include <hyperparallel/groups/submodels.hpp>

@@ -68,6 +68,7 @@
 #include <hyperparallel/price/megatron_2022.hpp>
 #include <hyperparallel/price/moe_estimate.hpp>
 #include <hyperparallel/price/moe_tiling_choice.hpp>
+#include <hyperparallel/price/module_times.hpp>
 #include <hyperparallel/price/parts_account.hpp>
 #include <hyperparallel/price/period_part.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>

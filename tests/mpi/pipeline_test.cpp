@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../../examples/omni_modal/placements.hpp"
 #include "models/omni_model.hpp"
 #include "models/piped_model.hpp"
 #include "mpi/worlds.hpp"
@@ -113,6 +114,26 @@ TEST(mpi_pipeline, sub_models_have_the_bits_of_threads) {
       EXPECT_TRUE(over_processes.values == expected.values);
       world.channel().agree("comparison");
     }
+}
+
+/// The example's model under its placements by name.
+TEST(mpi_pipeline, towers_of_text_images_and_sound_have_the_bits_of_threads) {
+  for (const omni_modal::named_placement& each : omni_modal::placements()) {
+    SCOPED_TRACE(each.name);
+    const auto step_of = [](const hp::group_table& t) {
+      return omni_modal::training_step_of({}, 2, t, hp::f64, hp::f64);
+    };
+    const hp::submodel_plan plan = omni_modal::placement_called(each.name, step_of({}));
+    const hp::graph g = step_of(plan.table);
+    const hp::mpi_world world(MPI_COMM_WORLD, mpi_worlds::homes_of_eight(), {.timeout = std::chrono::seconds(60)});
+    hp::model_run<double, hp::mpi_program_world<double>> spread(world, g, plan);
+    const course over_processes = train(spread, g);
+    hp::model_run<double> alone(g, plan, {.program = {.execution = {.threads = 1}}});
+    const course expected = train(alone, g);
+    EXPECT_EQ(over_processes.loss, expected.loss);
+    EXPECT_TRUE(over_processes.values == expected.values);
+    world.channel().agree("comparison");
+  }
 }
 
 TEST(mpi_pipeline, ends_where_no_message_is_kept) {
