@@ -9,15 +9,14 @@
 //
 // A module's time is that of the operators that the table gives it, their gradients and updates, without moves and without
 // what joins the numbers of all modules, the norm of all gradients. Law: what a
-// program of sub-models computes on a part in a step is at least what the modules on it do under the part's strategy (search_groups counts
-// where it is not), so no order of its tasks is faster. `idle` counts every moment in which a rank computes nothing, moves that
+// program of sub-models computes on a part in a step is at least what the modules on it do under the part's strategy, whatever the
+// other parts have (search_groups counts where it is not), so no order of its tasks is faster. `idle` counts every moment in which a rank computes nothing, moves that
 // nothing hides among them. Errors: the status of the cut or of the program, `code` where a step has no price; then there is no
 // time. Units: picoseconds. O(steps) beside what partitioner and clock take.
 
 #include <hyperparallel/groups/split.hpp>
-#include <hyperparallel/groups/submodels.hpp>
+#include <hyperparallel/lowering/submodel_program.hpp>
 #include <hyperparallel/price/clock.hpp>
-#include <hyperparallel/strategy/partition_stages.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -49,30 +48,35 @@ constexpr group_table on_one_group(const group_table& modules, int ranks) {
   return t;
 }
 
-/// All modules of the table on ranks of this strategy; the groups of the table are not looked at.
-constexpr module_times times_of_modules(const graph& g, const group_table& modules, const strategy_value& s,
-                                        const device_value& d) {
+/// Each module on the group of the plan.
+constexpr module_times times_of_modules(const graph& g, const submodel_plan& plan, const device_value& d) {
   module_times out;
-  submodel_cut c = cut_by_modules(g, on_one_group(modules, position_count(s.mesh.shape)));
-  out.groups = c.status;
+  const detail::submodel_stages cut = detail::stages_of_submodels(g, plan);
+  out.groups = cut.status;
   if (!out.groups.ok()) return out;
-  program_stages stages{static_cast<stage_cut&&>(c.cut), c.part_of_stage, c.parts, {}};
-  const sharded_program p = partition(g, s, stages);
+  const sharded_program p = partition(cut.ordered, cut.stages.strategy.item[0], cut.stages);
   out.program = p.status;
   if (p.status.code != strategy_code::ok) return out;
-  growing_array<module_time> of(modules.placed.size);
+  growing_array<module_time> of(plan.table.placed.size);
   for (const program_step& step : p.step) {
     if (step.is_move || joins_numbers(p, step)) continue;
     const time_cost time = price_of_compute(d, p, step.index).time;
     out.code = time.code;
     if (!time.ok()) return out;
-    module_time& m = of[c.module_of_stage[step.stage]];
+    module_time& m = of[cut.module_of_stage[step.stage]];
     (step.phase == graph_phase::forward ? m.forward
      : is_in(step.phase, update_phases) ? m.update
                                         : m.backward) += time.picoseconds;
   }
   out.of = static_cast<growing_array<module_time>&&>(of);
   return out;
+}
+/// All modules of the table on ranks of this strategy; the groups of the table are not looked at.
+constexpr module_times times_of_modules(const graph& g, const group_table& modules, const strategy_value& s,
+                                        const device_value& d) {
+  submodel_plan plan{on_one_group(modules, position_count(s.mesh.shape)), {}};
+  plan.strategy.push(s);
+  return times_of_modules(g, plan, d);
 }
 
 /// What `split_devices` takes: a step of each module on `sizes` of devices, under the strategy that `strategy_of` gives so many;
