@@ -89,6 +89,8 @@
 #include <hyperparallel/search/choice_labels.hpp>
 #include <hyperparallel/search/choice_relaxation.hpp>
 #include <hyperparallel/search/choice_stages.hpp>
+#include <hyperparallel/search/group_result.hpp>
+#include <hyperparallel/search/group_search.hpp>
 #include <hyperparallel/search/plan_choices.hpp>
 #include <hyperparallel/search/result.hpp>
 #include <hyperparallel/search/segment_costs.hpp>

@@ -53,6 +53,8 @@ inline std::string text_of_refusal(const graph& g, const group_table& t, const s
     case submodel_code::frozen_parameter_has_gradient:
       return "parameter " + detail::in_quotes(g.name_of_tensor(s.named)) + " of " + module(s.module) +
              ", which is frozen, has a gradient: call freeze_modules before differentiate";
+    case submodel_code::modules_are_too_many:
+      return "groups of " + detail::counted(s.given, "module") + " cannot be searched: at most " + expected;
   }
   return name_of(s.code);
 }
