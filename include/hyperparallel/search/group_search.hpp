@@ -24,6 +24,17 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+/// Gives a plan its times and memory by the clock; false where it is refused or has no price.
+constexpr bool play_groups(const graph& g, found_groups& f, const device_value& d, const interconnect& links) {
+  const submodel_program p = partition(g, f.plan);
+  if (!p.ok()) return false;
+  const lowered_program l = lower_training(p.program, {.topology = links});
+  if (!l.status.ok()) return false;
+  f.times = times_of_parts(l, d);
+  f.memory = l.addresses.high_water[0];
+  return f.times.ok();
+}
+
 namespace detail {
 
 /// A set of modules on ranks under a strategy.
@@ -33,17 +44,6 @@ struct measured_group {
   int strategy = 0;  ///< of the names
   extent_t time = 0;
 };
-
-/// Plays the step of a plan; false where it is refused or has no price.
-constexpr bool play_plan(const graph& g, found_groups& f, const device_value& d, const interconnect& links) {
-  const submodel_program p = partition(g, f.plan);
-  if (!p.ok()) return false;
-  const lowered_program l = lower_training(p.program, {.topology = links});
-  if (!l.status.ok()) return false;
-  f.times = times_of_parts(l, d);
-  f.memory = l.addresses.high_water[0];
-  return f.times.ok();
-}
 
 template <class Progress>
 class group_searcher {
@@ -235,7 +235,7 @@ class group_searcher {
     f.plan.table.world = devices_;
     f.bound = bound;
     ++c.played;
-    if (!play_plan(g_, f, device_, links_)) {
+    if (!play_groups(g_, f, device_, links_)) {
       ++c.refused;
       return;
     }
