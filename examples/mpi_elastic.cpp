@@ -5,6 +5,7 @@
 //   scripts/elastic -n 4 mpi_elastic runs 100                         4 processes, then 3 where one is lost, …
 //   scripts/elastic -n 4 mpi_elastic runs 100 --lose 2/4 30 500       process 2 of 4 is killed 500 microseconds into step 30
 //   mpi_elastic runs 100 --threads 3                                  the same on simulated ranks; keeps nothing
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -35,6 +36,7 @@ struct elastic_options {
   std::string folder = "runs";
   long steps = 12;
   int keep = 3;
+  long every = 3;                   ///< steps from one set to the next
   int threads = 0;                  ///< simulated ranks; 0: processes
   int lost = -1, lost_of = 0;       ///< the process that is killed, where there are so many
   long lost_step = 0, lost_at = 0;  ///< in this step, after so many microseconds
@@ -60,6 +62,8 @@ elastic_options options_of(int argc, char** argv) {
       o.threads = static_cast<int>(number(argv[++i]));
     } else if (word == "--keep" && i + 1 < argc) {
       o.keep = static_cast<int>(number(argv[++i]));
+    } else if (word == "--every" && i + 1 < argc) {
+      o.every = std::max(1L, number(argv[++i]));
     } else if (word == "--lose" && i + 3 < argc) {
       const std::string which = argv[i + 1];
       const std::size_t slash = std::min(which.find('/'), which.size() - 1);
@@ -122,7 +126,7 @@ void train(Run& run, const elastic_options& o, int process, int ranks, bool is_k
     if (process == 0)
       std::printf("step %lld: loss %a\n", static_cast<long long>(run.steps()), static_cast<double>(loss));
     std::fflush(stdout);
-    if (is_kept && run.steps() % 3 == 0) kept.save_later();
+    if (is_kept && run.steps() % o.every == 0) kept.save_later();
     kept.poll();
   }
   kept.wait();

@@ -3,10 +3,12 @@
 """hp_reshard.py HP: `hp reshard` held against files that this script writes and reads by itself, from the published format.
 
   format    whole -> Megatron-LM -> whole, with bytes read by struct and json alone; fused rows by the published order
+  scales    8-bit weights with a scale for 128 x 128 elements, as DeepSeek-V3 is published, to bf16 and f32
   kills     SIGKILL at random moments, then the same command to the end: the bytes of a run that nobody stopped, and no target before
             (8 kills, with HYPERPARALLEL_EXHAUSTIVE 200)
   refusals  one line on the error stream, exit status 2, nothing written over
 """
+import fcntl
 import json
 import os
 import random
@@ -63,8 +65,11 @@ def files(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def run(*arguments, limit=None):
+def run(*arguments, limit=None, ordinary=False):
     def before():
+        if ordinary and os.geteuid() == 0:
+            os.setegid(65534)
+            os.seteuid(65534)  # root writes everywhere
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -138,6 +143,34 @@ def check_format(at, rng):
     hold(not (at / "m").exists(), "a dry run writes nothing")
 
 
+def check_scales(at, rng):
+    rows_of, columns_of = 300, 200
+    stored = bytes(b if b & 0x7f != 0x7f else 1 for b in rng.randbytes(rows_of * columns_of))
+    scales = [rng.uniform(1e-4, 2e-2) for _ in range(3 * 2)]
+    name = "model.layers.0.mlp.up_proj.weight"
+    write(at / "v3/model.safetensors", {name: ("F8_E4M3", [rows_of, columns_of], stored),
+                                        name + "_scale_inv": ("F32", [3, 2], struct.pack("<6f", *scales))})
+    (at / "v3/config.json").write_text(json.dumps({"hidden_size": 200, "quantization_config": {"weight_block_size": [128, 128]}}))
+    def number(b):
+        exponent, fraction = b >> 3 & 15, b & 7
+        value = fraction / 512 if exponent == 0 else (8 + fraction) / 8 * 2.0 ** (exponent - 7)
+        return -value if b & 128 else value
+    single = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
+    products = [single(number(b) * single(scales[i // columns_of // 128 * 2 + i % columns_of // 128])) for i, b in enumerate(stored)]
+    def narrow(x):
+        bits = struct.unpack("<I", struct.pack("<f", x))[0]
+        return (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+    wide = {"f32": struct.pack(f"<{len(products)}f", *products), "bf16": struct.pack(f"<{len(products)}H", *map(narrow, products))}
+    for dtype, expected in wide.items():
+        done = run(at / "v3", at / dtype, "--dtype", dtype, "--quiet", "--json", "--max-memory", "20K")
+        hold(done.returncode == 0 and json.loads(done.stdout)["certificate"]["applied_scales"] == 1, f"scales to {dtype}: {done.stderr}")
+        hold(read_all(at / dtype) == {name: (dtype.upper(), [rows_of, columns_of], expected)}, f"numbers as {dtype}")
+        hold(json.loads((at / dtype / "config.json").read_text()) == {"hidden_size": 200}, "the configuration says nothing of scales")
+    refused("a cut within a block", "within a block of 128 with one scale", at / "v3", at / "cut", "--to", "tp=2")
+    write(at / "v3/model.safetensors", {name: ("F8_E4M3", [rows_of, columns_of], stored)})
+    refused("no scales", "has no scales", at / "v3", at / "cut", "--dtype", "bf16")
+
+
 def check_kills(at, rng):
     put_model(at / "whole", rng, 6, 512, 4096)
     command = ["--to", "tp=2,pp=2", "--to-map", "megatron", "--quiet", "--max-memory", "1M", "--threads", "2"]
@@ -192,6 +225,16 @@ def check_refusals(at, rng):
     refused("a full disk", "File too large", at / "whole", at / "set", "--quiet", limit=20000)
     hold(not (at / "set").exists(), "no target after a full disk")
     shutil.rmtree(at / ".set.reshard", ignore_errors=True)
+    (at / "closed").mkdir()
+    for folder in (at, at / "whole", at / "closed"):
+        folder.chmod(0o555 if folder.name == "closed" else 0o755)
+    refused("a folder that cannot be written", "Permission denied", at / "whole", at / "closed/set", ordinary=True)
+    hold(not list((at / "closed").iterdir()), "nothing in a folder that cannot be written")
+    os.makedirs(at / ".two.reshard")
+    lock = os.open(at / ".two.reshard", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    refused("two at a time", "another process writes it", at / "whole", at / "two", "--quiet")
+    os.close(lock)
     shutil.copytree(at / "whole", at / "lost")
     tensors["model.rotary.inv_freq"] = ("F32", [1], b"1234")
     write(at / "lost/model.safetensors", tensors)
@@ -206,7 +249,7 @@ def check_refusals(at, rng):
 def main():
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     seed = int(os.environ.get("HYPERPARALLEL_SEED", "1"))
-    for check in (check_format, check_kills, check_refusals):
+    for check in (check_format, check_scales, check_kills, check_refusals):
         with tempfile.TemporaryDirectory(dir=memory) as folder:
             check(Path(folder), random.Random(seed))
     print(f"{len(FAILED)} failed")

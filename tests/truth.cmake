@@ -69,6 +69,12 @@ hyperparallel_add_truth_json(measured
           row_list.4.peak_bytes.error "memory.fsdp2 peak_bytes.rows=2"
           "memory.fsdp2 peak_bytes.too_low=2"
   COMMAND --rows "${own}/measured_steps.jsonl")
+# Memory of a fused kernel: within a ten-thousandth of what devices report, and a row that is a thousandth off.
+hyperparallel_add_truth_json(kernel_memory
+  FIGURES rows=6 predicted=4 skipped=2 row_list.0.why_not="constants of other rows" row_list.1.peak_bytes.error "memory.mega_moe_forward peak_bytes.rows=2"
+          "memory.mega_moe_backward peak_bytes.rows=2" row_list.5.why_not="its experts or rows are not dealt evenly"
+  COMMAND --rows "${own}/mega_moe_memory.jsonl")
+hyperparallel_add_hp_json(truth.wrong_kernel_memory 1 FIGURES predicted=1 skipped=1 COMMAND truth "${own}/wrong_mega_moe_memory.jsonl")
 # An exact row that differs, and a run that is faster than the bound on its plan: exit status 1.
 hyperparallel_add_hp_json(truth.wrong 1 FIGURES bounds_above_exact_rows=1 bounds_above.0.id="faster-than-the-bound"
                           differing.0.id="differs-exactly" predicted=2 skipped=1 reinforcement.weights.bounds_above=1

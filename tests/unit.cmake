@@ -12,7 +12,7 @@ foreach(folder IN ITEMS lowering price step search planner)
   set(hyperparallel_share_of_${folder} 65)
 endforeach()
 set(hyperparallel_share_of_report 60)
-foreach(folder IN ITEMS runtime exec transfer tiers world check interop)
+foreach(folder IN ITEMS runtime exec transfer tiers world check controller interop)
   set(hyperparallel_share_of_${folder} 50)
 endforeach()
 set(hyperparallel_share_of_dtensor 35)
@@ -41,7 +41,7 @@ list(APPEND hyperparallel_unoptimised_tests ${hyperparallel_exhaustive_tests})
 
 # Folders whose tests start threads. These have the label runtime beside that of their folder, which the suites with
 # sanitizers of threads choose; the group runtime is of those tests of other folders that do so, too.
-set(hyperparallel_folders_of_threads exec transfer tiers world check checkpoint interop)
+set(hyperparallel_folders_of_threads exec transfer tiers world check controller checkpoint interop)
 
 # The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so the
 # thread sanitizer is spared them; the other tests of distributed tensors belong to the run time.

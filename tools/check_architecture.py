@@ -40,8 +40,8 @@ LAYERS = {
     "price": 9, "transfer": 9,
     "step": 10, "search": 10, "tiers": 10,
     "planner": 11, "world": 11,
-    "check": 12, "dtensor": 12, "mpi": 12,
-    "io": 13, "report": 13,
+    "check": 12, "controller": 12, "dtensor": 12,
+    "io": 13, "mpi": 13, "report": 13,
     "checkpoint": 14, "interop": 14,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
@@ -52,7 +52,7 @@ HIGHEST_CORE_LAYER = 4
 CORE_INCLUDES = {"HyperParallel_needs_C++20", "cstddef", "cstdint", "type_traits", "boost/mp11/algorithm.hpp", "boost/mp11/list.hpp"}
 THREAD_INCLUDES = {"thread", "mutex", "shared_mutex", "atomic", "condition_variable", "semaphore", "latch", "barrier",
                    "future", "stop_token"}
-THREAD_FOLDERS = {"exec", "transfer", "tiers", "world", "dtensor", "mpi", "checkpoint"}
+THREAD_FOLDERS = {"exec", "transfer", "tiers", "world", "controller", "dtensor", "mpi", "checkpoint"}
 MOST_LINES, MANY_LINES = 400, 250
 
 # Headers without a test file of their own, with the reason.
@@ -110,6 +110,8 @@ WITHOUT_TEST = {
     "pipeline/replay_state.hpp": "the arrays of replay.hpp",
     "pipeline/transfer_step.hpp": "one step of replay.hpp; transport_test holds it against every interleaving",
     "pipeline/account.hpp": "what replay.hpp returns; replay_test reads it all",
+    "controller/edge_plan.hpp": "what tensor_edge carries out; tensor_edge_test holds its laws on every pair of layouts",
+    "controller/firing.hpp": "a handle and an error; controller_test reads them",
     "checkpoint/fused_map.hpp": "a text; reshard_test converts a model to its names and back",
     "checkpoint/megatron_map.hpp": "a text; reshard_test holds its orders against the published ones, element by element",
     "checkpoint/named_input.hpp": "what options name; reshard_test and tests/hp_reshard.py name all of it",
@@ -169,6 +171,7 @@ WITHOUT_HEADER = {
     "world/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and world/",
     **{f"world/world_strategies_{i}_test.cpp": "holds worlds of steps under named strategies against runs that plan at "
                                                "start; world_strategies.hpp says which" for i in range(1, 10)},
+    "mpi/program_checks_test.cpp": "holds world/corruption_checks.hpp over processes: flipped bits in tasks, blocks and messages",
     "mpi/program_bits_test.cpp": "holds training over processes against threads, bit for bit, with late messages",
     "mpi/program_traffic_test.cpp": "holds bytes that processes post by link level against the account of the program",
     "mpi/world_strategies_test.cpp": "holds worlds of steps against the same programs over processes",

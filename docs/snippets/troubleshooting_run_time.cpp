@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include <hyperparallel/controller.hpp>
 #include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/in_floats.hpp>
@@ -185,6 +186,28 @@ void kv_transfer_error() {
   decode.ranks = {4, 8};
   assert(text_of<hp::kv_transfer_error>([&] { hp::plan_kv_transfer(prefill, decode, {&one, 1}); }) ==
          "decode: sequence 0 takes 3 pages of 16 tokens, its block table has 2");
+}
+
+void controller_error() {
+  hp::group_table groups;
+  groups.world = 4;
+  hp::add_group(groups, "training", hp::rank_range{0, 3});
+  hp::program_graph programs;
+  const int rollout = hp::add_program(programs, "rollout", "training"),
+            train = hp::add_program(programs, "train", "training");
+  hp::connect(programs, {.name = "samples", .from = rollout, .to = train});
+  programs.row = hp::rows_of(programs, groups);
+  hp::controller beside(programs, groups);
+  beside.set_program("rollout", {[](const hp::firing&) {}});
+  beside.set_program("train", {[](const hp::firing& f) {
+                       if (f.number() == 2) throw std::runtime_error("the device is lost");
+                     }});
+  assert(text_of<hp::controller_error>([&] { beside.run(5); }) ==
+         "program train on ranks 0-3 failed in firing 2, which read version 2 of edge samples: the device is lost");
+  assert(text_of<hp::program_error>([&] { beside.run(5); }) ==
+         "program train on ranks 0-3 failed in firing 2: restart it, or replace it by set_program");
+  assert(text_of<hp::program_error>([&] { hp::channel<int> none(beside, "sampels"); }) ==
+         "no edge of the graph is called sampels");
 }
 
 void io_error() {
@@ -501,5 +524,6 @@ int main() {
   moe_input();
   exchange_error();
   kv_transfer_error();
+  controller_error();
   io_error();
 }

@@ -8,5 +8,7 @@
 #include <hyperparallel/support/dialect.hpp>
 
 #include <hyperparallel/mpi/main.hpp>
+#include <hyperparallel/mpi/process_link.hpp>
 #include <hyperparallel/mpi/program_world.hpp>
 #include <hyperparallel/mpi/redistribution.hpp>
+#include <hyperparallel/mpi/remote_edge.hpp>

@@ -70,6 +70,8 @@ TEST(LayoutMap, MistakesAreRefusedWithTheirRule) {
       {rule(R"("is": "a b", "rows_multiple": "n", "hf": {"hf": "b", "view": "a b"})"),
        "'rows_multiple' goes without views"},
       {rule(R"("hf": "b", "reads_only": 1)"), "'reads_only' is true or false"},
+      {rule(R"("hf": "b", "cut": "rows")"), "'cut' is \"parts\" or \"joined\""},
+      {rule(R"("hf": "b", "cut": "joined")"), "'cut' goes with 'join'"},
       {rule(R"("hf": "b", "colour": 1)"), "unknown key 'colour'"},
       {rule(R"("hf": "b.{la\ryer}")"), "has the number {la?yer}"},
       {rule(R"("hf": "b", "rows_multiple": "2 n")"), "expected a sum of products of sizes"},

@@ -15,6 +15,13 @@ TEST(ModelSizes, AreReadFromConfigurations) {
             (rs::numbers{{"query_heads", 8}, {"key_heads", 8}, {"hidden", 64}, {"tied", 1}}));
   EXPECT_EQ(of(R"({"text_config": {"vocab_size": 7}, "tie_word_embeddings": false})"),
             (rs::numbers{{"vocabulary", 7}, {"tied", 0}}));
+  EXPECT_EQ(of(R"({"quantization_config": {"weight_block_size": [128, 64]}})"),
+            (rs::numbers{{"scale_rows", 128}, {"scale_columns", 64}}));
+  EXPECT_EQ(of(R"({"quantization_config": {"weight_block_size": null}})"), rs::numbers{});
+  for (const char* bad : {"[128]", "128", "[0, 128]", "[128, \"\"]", "[128, 1e30]"})
+    EXPECT_THROW(of((std::string(R"({"quantization_config": {"weight_block_size": )") + bad + "}}").c_str()),
+                 hyperparallel::io_error)
+        << bad;
   EXPECT_THROW(of(R"({"vocab_size": -7})"), hyperparallel::io_error);
   EXPECT_THROW(of(R"({"vocab_size": "7"})"), hyperparallel::io_error);
 }

@@ -196,7 +196,11 @@ TEST(Reshard, ModelsComeBackFromEveryLayout) {
     write_model(at, "model", model, has_experts ? expert_config : grouped_config);
     std::vector<form> forms = common;
     if (!has_experts)
-      forms.insert(forms.end(), {{"tp=2", "hf-fused"}, {"whole", "hf-fused"}, {"tp=4,pp=2", "hf-fused"}});
+      forms.insert(forms.end(), {{"tp=2", "hf-fused"},
+                                 {"whole", "hf-fused"},
+                                 {"tp=4,pp=2", "hf-fused"},
+                                 {"tp=8", "megatron"},
+                                 {"pp=2,tp=16", "megatron"}});
     for (std::size_t i = 0; i < forms.size(); ++i)
       ASSERT_EQ(complaint({.source = at.path("model"),
                            .target = at.path(std::to_string(i)),
@@ -280,6 +284,44 @@ TEST(Reshard, QueriesKeysAndValuesLieByGroupsAsMegatronHasThem) {
   EXPECT_EQ(c.constant_bytes, 2 * 156 * 32 * 2);
 }
 
+/// With more ranks than groups ranks have equal rows of the whole, as its column-parallel linear map has them.
+TEST(Reshard, RanksBeyondTheGroupsHavePartsOfOne) {
+  std::mt19937_64 random(15);
+  const tensors model = grouped_model(random);
+  const io_test::workplace at;
+  write_model(at, "model", model, grouped_config);
+  for (const int tp : {2, 4, 8, 16, 32, 64}) {
+    const std::string m = at.path("m" + std::to_string(tp));
+    rs::reshard_request r{.source = at.path("model"),
+                          .target = m,
+                          .to = "tp=" + std::to_string(tp),
+                          .to_map = "megatron",
+                          .left_out = {"*.mlp.*"}};  // 48 rows, which 32 ranks do not divide
+    const rs::reshard_certificate c = convert(r);
+    EXPECT_EQ(c.proved_tensors, c.target_tensors);
+    for (const char* kind : {".weight", ".bias"}) {
+      const std::string hf = "model.layers.3.self_attn.";
+      std::vector<tensor> parts;
+      for (int group = 0; group < 4; ++group) {
+        parts.push_back(rows(model.at(hf + "q_proj" + kind), group * 16, group * 16 + 16));
+        parts.push_back(rows(model.at(hf + "k_proj" + kind), group * 8, group * 8 + 8));
+        parts.push_back(rows(model.at(hf + "v_proj" + kind), group * 8, group * 8 + 8));
+      }
+      const tensor whole = stacked_rows(parts);
+      for (int rank = 0; rank < tp; ++rank) {
+        char folder[40];
+        std::snprintf(folder, sizeof folder, "/mp_rank_%02d/model.safetensors", rank);
+        ASSERT_EQ(read_file(m + folder).at(std::string("decoder.layers.3.self_attention.linear_qkv") + kind),
+                  rows(whole, rank * 128 / tp, (rank + 1) * 128 / tp))
+            << tp << " " << rank;
+      }
+    }
+  }
+  EXPECT_NE(complaint({.source = at.path("model"), .target = at.path("n"), .to = "tp=256", .to_map = "megatron"})
+                .find("do not divide"),
+            std::string::npos);
+}
+
 TEST(Reshard, ScalesOfBlocksGiveTheNumbersBack) {
   const io_test::workplace at;
   std::mt19937_64 random(7);
@@ -294,17 +336,18 @@ TEST(Reshard, ScalesOfBlocksGiveTheNumbersBack) {
   for (const std::int64_t block : {128, 0})
     for (const char* to : {"whole", "tp=2"}) {
       const std::string out = at.path(std::string(to) + std::to_string(block));
-      ASSERT_EQ(
-          complaint({.source = at.path("m"),
-                     .target = out,
-                     .to = to,
-                     .dtype = "F8_E4M3",
-                     .scale_block = block,
-                     .limits = {4096, 2}}),
-          block == 0 && std::string(to) != "whole"
-              ? complaint({.source = at.path("m"), .target = out, .to = to, .dtype = "F8_E4M3", .scale_block = block})
-              : "");
-      if (!fs::exists(out) || std::string(to) != "whole") continue;
+      ASSERT_EQ(complaint({.source = at.path("m"),
+                           .target = out,
+                           .to = to,
+                           .dtype = "F8_E4M3",
+                           .scale_block = block,
+                           .limits = {4096, 2}}),
+                "");
+      if (std::string(to) != "whole") {  // one part on each rank, of whole blocks
+        ASSERT_EQ(complaint({.source = out, .target = out + ".whole"}), "");
+        EXPECT_TRUE(read_whole(out + ".whole") == read_whole(at.path("whole" + std::to_string(block))));
+        continue;
+      }
       const tensors read = read_whole(out);
       EXPECT_EQ(read.at("model.norm.weight"), model.at("model.norm.weight"));
       const tensor &narrow = read.at("model.layers.0.mlp.up_proj.weight"),

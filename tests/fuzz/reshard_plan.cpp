@@ -71,7 +71,7 @@ void plan_or_refuse(const Work& work) {
 rs::reshard_plan plan(const rs::set_layout& l, const rs::layout_map& m) {
   const std::vector<rs::model_tensor> all = model();
   const rs::dtype_list dtypes(all.size(), "BF16");
-  return rs::plan_reshard(whole_source(all), rs::make_target_view(all, dtypes, {l, m, sizes()}), {}, 0, {"*"});
+  return rs::plan_reshard(whole_source(all), rs::make_target_view(all, dtypes, {l, m, sizes()}), {}, {}, {"*"});
 }
 
 rs::layout_map same() {

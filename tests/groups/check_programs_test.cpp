@@ -6,8 +6,8 @@
 #include "groups/played_programs.hpp"
 
 namespace hp = hyperparallel;
-using code = hp::program_code;
-using status = hp::program_status;
+using code = hp::programs_code;
+using status = hp::programs_status;
 
 namespace {
 

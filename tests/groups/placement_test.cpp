@@ -9,7 +9,7 @@
 
 namespace hp = hyperparallel;
 using code = hp::placement_code;
-using kind = hp::placement_kind;
+using kind = hp::program_sharing;
 using status = hp::placement_status;
 
 namespace {
@@ -62,7 +62,7 @@ constexpr status changed(void (*change)(world&)) {
 static_assert(changed([](world&) {}).ok());
 static_assert(changed([](world& w) { w.graph.edge[1].ready = 0; }).code == code::programs_are_refused);
 static_assert(changed([](world& w) { w.graph.edge[1].ready = 0; }).programs.code ==
-              hp::program_code::programs_wait_for_each_other);
+              hp::programs_code::programs_wait_for_each_other);
 static_assert(changed([](world& w) { w.at.program.push({}); }) ==
               status{.code = code::memory_of_other_programs, .given = 3, .expected = 2});
 static_assert(changed([](world& w) { w.at.device_bytes = 0; }) ==
@@ -106,7 +106,7 @@ TEST(placement, every_phase_fits_exactly_where_no_rank_ever_holds_more) {
         for (const int p : row.turn) held += at.program[p].swapped ? 0 : at.program[p].resident;
         hp::extent_t copied = 0;
         for (const int p : row.turn) {
-          const hp::program_memory& m = at.program[p];
+          const hp::memory_of_program& m = at.program[p];
           const hp::extent_t in = m.swapped ? m.resident : 0;
           held += in;
           most = std::max(most, held + m.working);

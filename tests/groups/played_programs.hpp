@@ -147,8 +147,8 @@ class player {
   }
   bool met(const state& s, const hp::program_wait& w) const {
     const int k = s.started[static_cast<std::size_t>(w.to)] - w.back;
-    return k < 0 || (w.kind == hp::wait_kind::version && w.delay > 0 ? there(s, w.number)
-                                                                     : s.ended[static_cast<std::size_t>(w.from)]) > k;
+    return k < 0 || (w.kind == hp::wait_kind::delivery && w.delay > 0 ? there(s, w.number)
+                                                                      : s.ended[static_cast<std::size_t>(w.from)]) > k;
   }
   bool may_start(const state& s, int p) const {
     for (const hp::program_wait& w : waits_)

@@ -93,7 +93,7 @@ answer with_fewer_waits(played::dice& roll, hp::wait_kind kind, const Unsafe& un
 
 TEST(program_mutants, a_version_is_read_before_it_is_written) {
   break_many("missing edge", 22, [](played::dice& roll) {
-    return with_fewer_waits(roll, hp::wait_kind::version, [](const played::seen& s) { return s.read_too_early; });
+    return with_fewer_waits(roll, hp::wait_kind::delivery, [](const played::seen& s) { return s.read_too_early; });
   });
 }
 

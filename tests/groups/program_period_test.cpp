@@ -60,7 +60,7 @@ static_assert([] {
 }() == 666'666);
 static_assert(hp::busy_of_row(rl({.colocated = true}), 0) == 227);
 static_assert(hp::period_of(rl({})).depth[0] == 1);
-static_assert(hp::period_of(rl({.weights_ready = 0})).status.code == hp::program_code::programs_wait_for_each_other);
+static_assert(hp::period_of(rl({.weights_ready = 0})).status.code == hp::programs_code::programs_wait_for_each_other);
 static_assert(hp::period_of(rl({.rollout = 0, .train = 0, .move = 0})).time == 0);
 
 /// The greatest ratio over all simple cycles of waits, tried one by one; {time, firings}.

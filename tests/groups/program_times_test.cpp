@@ -6,7 +6,7 @@
 #include "groups/played_programs.hpp"
 
 namespace hp = hyperparallel;
-using code = hp::program_code;
+using code = hp::programs_code;
 
 namespace {
 
@@ -82,7 +82,7 @@ TEST(program_times, what_cannot_be_is_named) {
   hp::growing_array<hp::extent_t> duration(4, 1);
   duration[3] = -1;
   EXPECT_EQ(hp::play_programs(rl(1), 2, duration).status,
-            (hp::program_status{.code = code::duration_is_negative, .program = 1, .given = -1}));
+            (hp::programs_status{.code = code::duration_is_negative, .program = 1, .given = -1}));
   duration[3] = duration[2] = INT64_MAX;
   EXPECT_EQ(hp::play_programs(rl(1), 2, duration).status.code, code::times_overflow);
   duration[3] = 0;

@@ -6,7 +6,7 @@
 #include "groups/played_programs.hpp"
 
 namespace hp = hyperparallel;
-using code = hp::program_code;
+using code = hp::programs_code;
 
 namespace {
 
@@ -27,9 +27,9 @@ constexpr hp::program_graph rl(int samples_ready = 0, int weights_ready = 1) {
 
 // Itself twice, samples and room for them, weights.
 static_assert(hp::waits_of(rl()).size == 5);
-static_assert(hp::waits_of(rl())[2] == hp::program_wait{0, 1, 0, hp::wait_kind::version, 0});
+static_assert(hp::waits_of(rl())[2] == hp::program_wait{0, 1, 0, hp::wait_kind::delivery, 0});
 static_assert(hp::waits_of(rl())[3] == hp::program_wait{1, 0, 1, hp::wait_kind::room, 0});
-static_assert(hp::waits_of(rl())[4] == hp::program_wait{1, 0, 1, hp::wait_kind::version, 1, 4});
+static_assert(hp::waits_of(rl())[4] == hp::program_wait{1, 0, 1, hp::wait_kind::delivery, 1, 4});
 static_assert(hp::order_of_firing(2, hp::waits_of(rl())).order.size == 2);
 static_assert(hp::order_of_firing(2, hp::waits_of(rl(0, 0))).cycle.size == 2);
 static_assert(hp::least_backs(2, hp::waits_of(rl()))[0 * 2 + 1] == 0);
@@ -38,8 +38,9 @@ static_assert(hp::least_backs(2, hp::waits_of(rl(2, 1)))[1 * 2 + 1] == 1, "itsel
 static_assert(hp::check_waits(rl(), hp::waits_of(rl())).ok());
 static_assert(hp::check_waits(rl(), hp::waits_of(rl(0, 0))).code == code::programs_wait_for_each_other);
 static_assert(hp::check_waits(rl(), hp::waits_of(rl(1, 1))) ==
-              hp::program_status{.code = code::wait_is_missing, .program = 1, .other = 0, .edge = 0});
-static_assert(hp::check_waits(rl(), {}) == hp::program_status{.code = code::wait_is_missing, .program = 0, .other = 0});
+              hp::programs_status{.code = code::wait_is_missing, .program = 1, .other = 0, .edge = 0});
+static_assert(hp::check_waits(rl(), {}) ==
+              hp::programs_status{.code = code::wait_is_missing, .program = 0, .other = 0});
 
 TEST(program_waits, programs_stand_still_exactly_where_a_cycle_has_no_firing_between) {
   played::dice roll(3);
@@ -86,7 +87,7 @@ TEST(program_waits, a_list_is_accepted_exactly_where_no_order_of_play_breaks_a_w
     for (int changes = 1 + roll(2); changes > 0; --changes) waits = changed(waits, s.graph.program.size, roll);
     const played::seen seen = played::player(s, waits, played::enough_firings(hp::waits_of(s.graph))).play();
     if (!seen.complete) continue;
-    const hp::program_status status = hp::check_waits(s.graph, waits);
+    const hp::programs_status status = hp::check_waits(s.graph, waits);
     if (seen.stuck) {
       ++still;
       ASSERT_EQ(status.code, code::programs_wait_for_each_other);

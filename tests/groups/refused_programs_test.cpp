@@ -84,13 +84,13 @@ TEST(refused_programs, sentences_name_rows_and_groups) {
             "program train is on group trainer, which does not exist: the nearest is training");
   EXPECT_EQ(why([](world& w) { w.table.disjoint = true; }),
             "groups generation and training share rank 4, and the table asks for disjoint groups");
+  EXPECT_EQ(hp::text_of_refusal({.code = hp::programs_code::wait_is_missing, .program = 1, .other = 0, .edge = 0},
+                                rl().graph),
+            "program train does not wait for rollout over edge samples");
   EXPECT_EQ(
-      hp::text_of_refusal({.code = hp::program_code::wait_is_missing, .program = 1, .other = 0, .edge = 0}, rl().graph),
-      "program train does not wait for rollout over edge samples");
-  EXPECT_EQ(
-      hp::text_of_refusal({.code = hp::program_code::wait_is_missing, .program = 1, .other = 0, .row = 1}, rl().graph),
+      hp::text_of_refusal({.code = hp::programs_code::wait_is_missing, .program = 1, .other = 0, .row = 1}, rl().graph),
       "program train does not wait for rollout in row 1");
-  EXPECT_EQ(hp::text_of_refusal({.code = hp::program_code::wait_is_missing, .program = 1, .other = 1}, rl().graph),
+  EXPECT_EQ(hp::text_of_refusal({.code = hp::programs_code::wait_is_missing, .program = 1, .other = 1}, rl().graph),
             "program train does not wait for train");
 }
 
@@ -119,11 +119,11 @@ TEST(refused_programs, sentences_name_phases_and_bytes) {
   EXPECT_EQ(why([](world& w) { w.at.swap_rate = 0; }), "program rollout is swapped, and copies have a rate of 0");
   EXPECT_EQ(why([](world& w) { w.at.program[0].resident = INT64_MAX; }),
             "the time of program rollout with its swaps leaves 64 bits");
-  EXPECT_EQ(why([](world& w) { w.at.kind = hp::placement_kind::disjoint; }),
+  EXPECT_EQ(why([](world& w) { w.at.kind = hp::program_sharing::disjoint; }),
             "programs rollout and train share the ranks of row 1, and the placement is disjoint");
-  EXPECT_EQ(why([](world& w) { w.at.kind = hp::placement_kind::colocated; }),
+  EXPECT_EQ(why([](world& w) { w.at.kind = hp::program_sharing::colocated; }),
             "programs rollout and train share row 1, but not all of their ranks, and the placement is colocated");
-  EXPECT_STREQ(hp::name_of(hp::placement_kind::colocated), "colocated");
+  EXPECT_STREQ(hp::name_of(hp::program_sharing::colocated), "colocated");
 }
 
 TEST(refused_programs, a_period_is_one_line) {
@@ -138,8 +138,8 @@ TEST(refused_programs, a_period_is_one_line) {
 }
 
 TEST(refused_programs, every_code_has_words) {
-  for (int c = 1; c <= static_cast<int>(hp::program_code::rank_has_no_row); ++c) {
-    const std::string key = std::string("program_code::") + hp::name_of(static_cast<hp::program_code>(c));
+  for (int c = 1; c <= static_cast<int>(hp::programs_code::rank_has_no_row); ++c) {
+    const std::string key = std::string("programs_code::") + hp::name_of(static_cast<hp::programs_code>(c));
     EXPECT_NE(hp::find_refusal(key.c_str()), nullptr) << key;
   }
   for (int c = 1; c <= static_cast<int>(hp::placement_code::swaps_overflow); ++c) {

@@ -6,7 +6,7 @@
 #include "groups/played_programs.hpp"
 
 namespace hp = hyperparallel;
-using code = hp::program_code;
+using code = hp::programs_code;
 
 namespace {
 
@@ -43,7 +43,7 @@ static_assert(behind({.weights_ready = 5, .samples_room = 3, .move = 1, .reads =
               "the move may still be on its way");
 static_assert(hp::check_staleness(rl({.weights_ready = 2, .claim = 1})).ok());
 static_assert(hp::check_staleness(rl({.weights_ready = 2, .claim = 0})) ==
-              hp::program_status{.code = code::staleness_is_exceeded, .edge = 0, .given = 0, .expected = 1});
+              hp::programs_status{.code = code::staleness_is_exceeded, .edge = 0, .given = 0, .expected = 1});
 
 TEST(staleness, the_path_that_reaches_it_is_named) {
   hp::program_graph g = rl({});
@@ -64,7 +64,7 @@ TEST(staleness, what_goes_round_without_the_writer_has_no_bound) {
   EXPECT_TRUE(hp::check_staleness(g).ok());
   hp::connect(g, {.name = "caches", .from = 0, .to = 0, .ready = 1, .room = 2});
   EXPECT_EQ(hp::check_staleness(g),
-            (hp::program_status{.code = code::staleness_is_unbounded, .program = 0, .edge = 0}));
+            (hp::programs_status{.code = code::staleness_is_unbounded, .program = 0, .edge = 0}));
   g.edge[0].behind = -1;
   EXPECT_TRUE(hp::check_staleness(g).ok()) << "nothing is claimed";
   hp::program_graph nothing = rl({});

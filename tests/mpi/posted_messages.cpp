@@ -2,7 +2,10 @@
 #include "posted_messages.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <deque>
 #include <thread>
+#include <vector>
 
 #include <hyperparallel/mpi/channel.hpp>
 
@@ -27,6 +30,21 @@ void note_send(int count, MPI_Datatype type, int to, int tag) {
   posted_messages::bytes[place] += std::int64_t{size} * count;
 }
 
+/// The bytes of the message, one bit of them another, where this is the one; they stay to the end.
+std::vector<char>* damaged_bytes(const void* block, int count, MPI_Datatype type, int tag, MPI_Comm comm) {
+  if (tag != hyperparallel::detail::mpi_channel::data_tag || count == 0) return nullptr;
+  if (posted_messages::sent++ != posted_messages::damaged) return nullptr;
+  static std::deque<std::vector<char>> kept;
+  int bytes = 0, place = 0;
+  MPI_Pack_size(count, type, comm, &bytes);
+  std::vector<char>& packed = kept.emplace_back(static_cast<std::size_t>(bytes));
+  MPI_Pack(block, count, type, packed.data(), bytes, &place, comm);
+  packed.resize(static_cast<std::size_t>(place));
+  const std::uint64_t bit = posted_messages::drawn % (8 * packed.size());
+  packed[bit / 8] = static_cast<char>(packed[bit / 8] ^ (1 << bit % 8));
+  return &packed;
+}
+
 }  // namespace
 
 // These are called in place of the library's, whose other name begins with a P.
@@ -34,6 +52,8 @@ extern "C" int MPI_Isend(const void* block, int count, MPI_Datatype type, int to
                          MPI_Request* request) {
   be_late();
   note_send(count, type, to, tag);
+  if (const std::vector<char>* const other = damaged_bytes(block, count, type, tag, comm); other != nullptr)
+    return PMPI_Isend(other->data(), static_cast<int>(other->size()), MPI_PACKED, to, tag, comm, request);
   return PMPI_Isend(block, count, type, to, tag, comm, request);
 }
 extern "C" int MPI_Issend(const void* block, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,

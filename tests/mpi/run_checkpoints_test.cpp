@@ -9,11 +9,13 @@
 #include <string>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <hyperparallel/mpi/program_world.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
+#include "checkpoint/model_files.hpp"
 #include "mpi/worlds.hpp"
 #include "support/error_of.hpp"
 #include "world/small_models.hpp"
@@ -26,6 +28,7 @@ namespace fs = std::filesystem;
 namespace {
 
 using namespace mpi_worlds;
+using checkpoint_test::files_of;
 using spread_run = hp::model_run<double, hp::mpi_program_world<double>>;
 using threaded_run = hp::model_run<double>;
 
@@ -155,23 +158,54 @@ TEST(mpi_run_checkpoints, fail_on_all_processes_alike) {
     hp::run_checkpoints saves(folder.path, run);
     saves.save();
     train(run, 1);
-    for (const bool later : {false, true}) {
-      rlimit before{};
-      ::getrlimit(RLIMIT_FSIZE, &before);
-      std::signal(SIGXFSZ, SIG_IGN);
-      const rlimit most{4000, before.rlim_max};
-      if (world.process() == 1) ::setrlimit(RLIMIT_FSIZE, &most);
-      const std::string line = tested::error_of<hp::mpi_error>([&] {
-        if (!later) saves.save();
-        if (later) saves.save_later(), saves.wait();
-      });
-      ::setrlimit(RLIMIT_FSIZE, &before);
-      one_line(line, "File too large");
-      EXPECT_EQ(saves.steps(), (std::vector<std::int64_t>{1}));
-    }
+    const auto kept = files_of(folder.path + "/step_000000000001");
+    for (const bool later : {false, true})
+      for (int full = 0; full < world.processes(); ++full) {
+        rlimit before{};
+        ::getrlimit(RLIMIT_FSIZE, &before);
+        std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit most{4000, before.rlim_max};
+        if (world.process() == full) ::setrlimit(RLIMIT_FSIZE, &most);
+        const std::string line = tested::error_of<hp::mpi_error>([&] {
+          if (!later) saves.save();
+          if (later) saves.save_later(), saves.wait();
+        });
+        ::setrlimit(RLIMIT_FSIZE, &before);
+        one_line(line, "File too large");
+        EXPECT_EQ(saves.steps(), (std::vector<std::int64_t>{1}));
+        EXPECT_TRUE(files_of(folder.path + "/step_000000000001") == kept);
+        world.channel().agree("looked at what is kept");
+      }
+    // Another run, and one on threads, at the same time.
+    spread_run second(world, g, called("tp", 4));
+    hp::run_checkpoints others(folder.path, second);
+    const std::string locked = "cannot write '" + folder.path + "': another process writes its sets";
+    EXPECT_EQ(tested::error_of<hp::mpi_error>([&] { others.save(); }), world.name(0) + ": " + locked);
+    threaded_run alone(g, called("single", 1));
+    hp::run_checkpoints single(folder.path, alone);
+    EXPECT_EQ(tested::error_of<hp::io_error>([&] { single.save(); }), locked);
+    EXPECT_TRUE(files_of(folder.path + "/step_000000000001") == kept);
+    world.channel().agree("looked at what is kept, once more");
     // The world can go on, and so can saving.
     saves.save();
     EXPECT_EQ(saves.steps(), (std::vector<std::int64_t>{1, 2}));
+  }
+  {  // A folder that cannot be written, of a user who may not do everything.
+    if (world.process() == 0) fs::permissions(folder.path, fs::perms(0555));
+    world.channel().agree("it cannot be written");
+    const bool is_root = ::geteuid() == 0;
+    if (is_root) {
+      ASSERT_EQ(::seteuid(65534), 0);
+    }
+    hp::run_checkpoints refused(folder.path, run);
+    one_line(tested::error_of<hp::mpi_error>([&] { refused.save(); }), "Permission denied");
+    EXPECT_EQ(refused.steps(), (std::vector<std::int64_t>{1, 2}));
+    if (is_root) {
+      ASSERT_EQ(::seteuid(0), 0);
+    }
+    world.channel().agree("it was refused");
+    if (world.process() == 0) fs::permissions(folder.path, fs::perms(0755));
+    world.channel().agree("it can be written");
   }
   const auto before = values_of(run);
   const std::string file = folder.path + "/step_000000000001/rank_00001.safetensors";

@@ -69,6 +69,9 @@ std::string text_of(const rs::prepared_reshard& p, std::int64_t peak) {
                      p.plan.files.size() == 1 ? "1 file" : fmt::format("{} files", p.plan.files.size()));
   out += fmt::format("read      {}{}\n", bytes_text(c.bytes_read),
                      c.bytes_read_again > 0 ? ", and " + bytes_text(c.bytes_read_again) + " once more for scales" : "");
+  if (c.applied_scales > 0)
+    out += fmt::format("scales    {} applied, which the target does not have\n",
+                       c.applied_scales == 1 ? "1 tensor" : fmt::format("{} tensors", c.applied_scales));
   if (c.bytes_of_copies > 0)
     out += fmt::format("not read  {} of copies of what is read elsewhere\n", bytes_text(c.bytes_of_copies));
   out += fmt::format("written   {}{}\n", bytes_text(c.bytes_written),
@@ -94,6 +97,7 @@ json json_of(const rs::prepared_reshard& p, std::int64_t peak, bool is_written) 
         {"proved_tensors", c.proved_tensors},
         {"read_bytes", c.bytes_read},
         {"read_again_bytes", c.bytes_read_again},
+        {"applied_scales", c.applied_scales},
         {"copies_not_read_bytes", c.bytes_of_copies},
         {"written_bytes", c.bytes_written},
         {"constant_bytes", c.constant_bytes},
@@ -145,7 +149,8 @@ hp_tool::work hp_tool::add_reshard(CLI::App& app) {
   app.add_option("--sizes", w.sizes,
                  "sizes of the model that a map needs, as head_dim=128,key_heads=8; over those of config.json");
   app.add_option("--dtype", w.dtype,
-                 "of floats: f32, f16, bf16, f64, or f8_e4m3 and f8_e5m2 with scales; default: as they are");
+                 "of floats: f32, f16, bf16, f64, or f8_e4m3 and f8_e5m2 with scales; scales that the source has are\n"
+                 "applied; default: as they are");
   app.add_option("--keep", w.keep, "tensors whose type stays, as *norm.weight; may be given more than once")
       ->take_all()
       ->allow_extra_args(false);
@@ -174,6 +179,7 @@ hp_tool::work hp_tool::add_reshard(CLI::App& app) {
       "hp reshard Llama-3-8B megatron --to tp=4,pp=2 --to-map megatron\n"
       "hp reshard megatron back --to-map hf\n"
       "hp reshard Llama-3-8B Llama-3-8B-fp8 --dtype f8_e4m3 --keep lm_head.weight\n"
+      "hp reshard DeepSeek-V3 DeepSeek-V3-bf16 --dtype bf16\n"
       "hp reshard run/iter_0001000 whole --from tp=2,ep=4,pp=2 --dry-run --json\n\n"
       "Exit status: 0 good, 1 the output is full, 2 bad input.");
   return [given] { return run(*given); };

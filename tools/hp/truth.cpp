@@ -4,6 +4,7 @@
 // Every row has a class and is predicted or skipped with a reason. The last line is `N predicted, N skipped`. A line that is no
 // JSON ends the command; a row that cannot be read is skipped, the first is a line on the error stream, and the exit status is 2.
 
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -28,8 +29,11 @@ struct request {
   hp_tool::page_request page{};
 };
 
-/// Whether what must hold exactly does, and no bound is above a measurement.
+/// Whether what must hold exactly or within a tolerance does, and no bound is above a measurement.
 bool is_good(const truth::truth_book& book) {
+  for (const truth::measured_row& r : book.measured)
+    for (const truth::measured_amount& a : r.amounts)
+      if (r.tolerance > 0 && std::abs(truth::hp::relative_error(a.predicted, a.measured)) > r.tolerance) return false;
   for (const truth::judged_row& r : book.rows)
     if (r.differs) return false;
   for (const truth::timed_run& r : book.runs)

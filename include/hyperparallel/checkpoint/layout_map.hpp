@@ -82,6 +82,7 @@ struct map_rule {
       without{};                         ///< Hugging Face tensors that are there, or are not, where the rule writes
   std::optional<name_pattern> beside{};  ///< a tensor of the framework that is there where the rule reads
   bool reads_only = false;
+  bool is_cut_joined = false;  ///< ranks have slices of the joined tensor, not joined slices of the parts
 
   /// The number of the parts' names along which they are stacked; empty where they are not.
   std::string stacked() const {
@@ -191,9 +192,10 @@ class map_reader {
   map_rule rule_of(const nlohmann::json& o, std::size_t number) const {
     std::string what = "rule " + std::to_string(number);
     try {
-      check_keys(
-          o, {"theirs", "is", "join", "of", "hf", "rows_multiple", "with", "without", "beside", "reads_only", "about"},
-          what);
+      check_keys(o,
+                 {"theirs", "is", "join", "of", "hf", "rows_multiple", "with", "without", "beside", "reads_only", "cut",
+                  "about"},
+                 what);
       map_rule r;
       r.theirs = name_pattern(text_of(o, "theirs", what, ""));
       what += " (" + quoted_path(r.theirs.text()) + ")";
@@ -207,6 +209,9 @@ class map_reader {
         if (!o["reads_only"].is_boolean()) refuse(what + ": 'reads_only' is true or false");
         r.reads_only = o["reads_only"].get<bool>();
       }
+      const std::string cut = text_of(o, "cut", what, "parts");
+      if (cut != "parts" && cut != "joined") refuse(what + ": 'cut' is \"parts\" or \"joined\"");
+      r.is_cut_joined = cut == "joined";
       if (o.contains("hf") == o.contains("of")) refuse(what + " has one of 'hf' and 'of'");
       if (o.contains("hf")) {
         r.parts.push_back(part_of(o["hf"], what));
@@ -230,6 +235,7 @@ class map_reader {
     if (r.parts.size() > 1 && r.join.empty()) refuse(what + " has several parts and no 'join'");
     if (!r.join.empty() && std::find(is.begin(), is.end(), r.join) == is.end())
       refuse(what + ": 'join' is " + quoted_path(r.join) + ", which is no name of 'is'");
+    if (r.is_cut_joined && (r.join.empty() || !stacked.empty())) refuse(what + ": 'cut' goes with 'join'");
     for (const map_part& p : r.parts) {
       if (p.hf.text().empty()) refuse(what + ": a part has no 'hf'");
       if (p.view.dims.empty() != r.is.dims.empty()) refuse(what + ": 'is' and each 'view' go together");

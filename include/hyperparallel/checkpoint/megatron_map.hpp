@@ -2,7 +2,8 @@
 #pragma once
 // The map of Megatron-LM's names, in the language of layout_map.hpp.
 //
-// Queries, keys and values are one tensor, by groups of heads: the query heads of a group, its key, its value. Gates lie before what they
+// Queries, keys and values are one tensor, by groups of heads: the query heads of a group, its key, its value. Ranks have equal rows of it,
+// whole groups or, where there are more ranks than groups, parts of one, which Megatron-LM gathers as it computes. Gates lie before what they
 // gate. Layers and experts have numbers of their own on every rank. Rows of the vocabulary are padded. Names are those of the modules
 // with Transformer Engine; local experts are read in both forms and written one by one.
 // Source: NVIDIA/Megatron-LM, megatron/core/models/gpt and megatron/core/transformer; NVIDIA-NeMo/Megatron-Bridge, documentation of
@@ -18,12 +19,12 @@ inline constexpr std::string_view megatron_map_text = R"map({"name": "megatron",
 {"theirs": "embedding.word_embeddings.weight", "hf": "model.embed_tokens.weight", "rows_multiple": "vocabulary_multiple"},
 {"theirs": "output_layer.weight", "hf": "lm_head.weight", "rows_multiple": "vocabulary_multiple"},
 {"theirs": "decoder.final_layernorm.weight", "hf": "model.norm.weight"},
-{"theirs": "decoder.layers.{layer}.self_attention.linear_qkv.weight", "is": "(g c head_dim) i", "join": "c",
+{"theirs": "decoder.layers.{layer}.self_attention.linear_qkv.weight", "is": "(g c head_dim) i", "join": "c", "cut": "joined",
  "of": [{"hf": "model.layers.{layer}.self_attn.q_proj.weight", "view": "(g c head_dim) i", "extent": "group_heads"},
  {"hf": "model.layers.{layer}.self_attn.k_proj.weight", "view": "(g c head_dim) i"},
  {"hf": "model.layers.{layer}.self_attn.v_proj.weight", "view": "(g c head_dim) i"}],
  "without": "model.layers.{layer}.self_attn.kv_a_proj_with_mqa.weight"},
-{"theirs": "decoder.layers.{layer}.self_attention.linear_qkv.bias", "is": "(g c head_dim)", "join": "c",
+{"theirs": "decoder.layers.{layer}.self_attention.linear_qkv.bias", "is": "(g c head_dim)", "join": "c", "cut": "joined",
  "of": [{"hf": "model.layers.{layer}.self_attn.q_proj.bias", "view": "(g c head_dim)", "extent": "group_heads"},
  {"hf": "model.layers.{layer}.self_attn.k_proj.bias", "view": "(g c head_dim)"}, {"hf": "model.layers.{layer}.self_attn.v_proj.bias",
  "view": "(g c head_dim)"}],

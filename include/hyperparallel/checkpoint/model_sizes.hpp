@@ -42,6 +42,20 @@ inline numbers sizes_of_config(const nlohmann::json& config, const std::string& 
     sizes[name] = d[field].get<std::int64_t>();
   }
   if (!sizes.contains("key_heads") && sizes.contains("query_heads")) sizes["key_heads"] = sizes["query_heads"];
+  for (const nlohmann::json* o : {&config, &d}) {
+    const auto q = o->find("quantization_config");
+    if (q == o->end() || !q->is_object() || !q->contains("weight_block_size") || (*q)["weight_block_size"].is_null())
+      continue;
+    const nlohmann::json& block = (*q)["weight_block_size"];
+    const auto is_size = [](const nlohmann::json& n) {
+      return n.is_number_unsigned() && n.get<std::uint64_t>() > 0 &&
+             n.get<std::uint64_t>() <= static_cast<std::uint64_t>(largest_size);
+    };
+    if (!block.is_array() || block.size() != 2 || !is_size(block[0]) || !is_size(block[1]))
+      throw io_error("read", path, "'weight_block_size' is " + shown_json(block) + ", expected [rows, columns]");
+    sizes["scale_rows"] = block[0].get<std::int64_t>();
+    sizes["scale_columns"] = block[1].get<std::int64_t>();
+  }
   for (const nlohmann::json* o : {&config, &d})
     if (o->contains("tie_word_embeddings") && (*o)["tie_word_embeddings"].is_boolean())
       sizes["tied"] = (*o)["tie_word_embeddings"].get<bool>() ? 1 : 0;

@@ -47,6 +47,14 @@ inline std::string folder_of_rank(const set_layout& l, std::int64_t rank) {
   return name;
 }
 
+/// The name of a rank's file under a map.
+inline std::string file_of_rank(const set_layout& l, std::int64_t rank, std::string_view map) {
+  if (map == "megatron") return folder_of_rank(l, rank) + "/model.safetensors";
+  std::string name = "rank";
+  for (const layout_axis& a : l.axes) name += "_" + a.name + std::to_string(l.coordinate(rank, a.name));
+  return l.ranks() == 1 ? "model.safetensors" : name + ".safetensors";
+}
+
 /// The mesh that the names of folders say.
 inline set_layout layout_of_folders(const tensor_set& s) {
   std::int64_t most[3] = {0, 0, 0};

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/checkpoint/chosen_types.hpp>
 #include <hyperparallel/checkpoint/named_input.hpp>
 #include <hyperparallel/checkpoint/reshard_run.hpp>
 #include <hyperparallel/checkpoint/sliced_source.hpp>
@@ -29,19 +30,6 @@ namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
 struct reshard_error : std::runtime_error {
   using std::runtime_error::runtime_error;
-};
-
-struct reshard_request {
-  std::string source, target;
-  std::string from{}, to{};             ///< layouts; empty: that of the source's manifest, whole
-  std::string from_map{}, to_map{};     ///< a name or a JSON file; empty: that of the source's names, the same
-  std::string sizes{};                  ///< over those of config.json and manifest
-  std::string dtype{};                  ///< of floats; empty: as they are
-  std::vector<std::string> keep{};      ///< globs of tensors whose type stays
-  std::int64_t scale_block = 128;       ///< of 8-bit floats; 0: a scale for each tensor
-  std::vector<std::string> left_out{};  ///< globs of what is not carried over
-  std::int64_t largest_file = 5'000'000'000;
-  reshard_limits limits{};
 };
 
 struct prepared_reshard {
@@ -57,51 +45,17 @@ struct prepared_reshard {
 
 namespace detail {
 
-inline bool has_name_of_linear_map(std::string_view name) {
-  return name.ends_with("proj.weight") || name.ends_with(".w1.weight") || name.ends_with(".w2.weight") ||
-         name.ends_with(".w3.weight");
-}
-
-/// The element types of a request, and the tensors with scales.
-struct chosen_dtypes {
-  dtype_list dtypes;
-  std::vector<std::size_t> scaled;
-};
-
-inline chosen_dtypes choose_dtypes(const reshard_request& r, const std::vector<model_tensor>& all) {
-  chosen_dtypes c;
-  const bool is_eight = r.dtype.starts_with("F8_");
-  if (!r.dtype.empty() && find_float(r.dtype) == nullptr)
-    throw io_error("read", "--dtype",
-                   quoted_path(r.dtype) +
-                       " is no type that numbers are converted to; known: f32, f16, bf16, f64, f8_e4m3, f8_e5m2");
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const model_tensor& t = all[i];
-    c.dtypes.push_back(t.dtype);
-    const bool is_kept =
-        std::any_of(r.keep.begin(), r.keep.end(), [&](const std::string& glob) { return is_glob_of(glob, t.name); });
-    if (r.dtype.empty() || is_kept || state_name(t.name).is_state() || t.dtype == r.dtype ||
-        find_float(t.dtype) == nullptr)
-      continue;
-    if (t.dtype.starts_with("F8_"))
-      throw plan_error(tensor_title(t.name) + " is " + t.dtype +
-                       ", of which numbers without scales are not known; --keep leaves its type");
-    if (is_eight && (t.extents.size() != 2 || !has_name_of_linear_map(t.name))) continue;
-    c.dtypes.back() = r.dtype;
-    if (is_eight && t.extents[0] > 0 && t.extents[1] > 0) c.scaled.push_back(i);
-  }
-  return c;
-}
-
-/// Refuses slices of tensors with scales that cut blocks.
-inline void check_blocks(const model_tensor& t, const set_layout& l, std::int64_t block) {
-  for (std::int64_t rank = 0; block > 0 && rank < l.ranks(); ++rank) {
-    const index_box box = l.slice_of(t.name, t.extents, rank);
-    for (const index_range& r : box)
-      if (r.begin % block != 0)
-        throw plan_error(tensor_title(t.name) + " would be cut at " + std::to_string(r.begin) + ", within a block of " +
-                         std::to_string(block) + " with one scale");
-  }
+/// A configuration without what it says of scales, where no tensor of 8 bits is left.
+inline std::string without_quantization(std::string text, const std::vector<set_file>& files) {
+  for (const set_file& f : files)
+    for (const tensor_entry& t : f.tensors)
+      if (is_eight_bits(t.dtype)) return text;
+  nlohmann::ordered_json d = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (!d.is_object()) return text;
+  std::size_t erased = d.erase("quantization_config");
+  if (d.contains("text_config") && d["text_config"].is_object())
+    erased += d["text_config"].erase("quantization_config");
+  return erased > 0 ? d.dump(2) + "\n" : text;
 }
 
 inline std::vector<side_file> files_beside(const prepared_reshard& p, const layout_map& map, const numbers& sizes) {
@@ -114,7 +68,10 @@ inline std::vector<side_file> files_beside(const prepared_reshard& p, const layo
     const std::string file = path_beside(folder_of(p.source), name);
     if (file.empty()) continue;
     const std::vector<unsigned char> bytes = read_bytes(file);
-    beside.push_back({name, std::string(bytes.begin(), bytes.end())});
+    std::string text(bytes.begin(), bytes.end());
+    if (name == std::string_view("config.json") && p.plan.certificate.applied_scales > 0)
+      text = without_quantization(std::move(text), p.plan.files);
+    beside.push_back({name, std::move(text)});
   }
   if (p.to.ranks() > 1 || map.name != "hf") {
     nlohmann::json d = {{"format", "hyperparallel.set.1"},
@@ -173,7 +130,8 @@ inline std::string fingerprint_of(const prepared_reshard& p, const layout_map& f
   for (const side_file& f : p.beside) add(f.name + f.text);
   for (const tensor_work& w : works_of(p.plan, p.request.limits)) add(std::to_string(w.units));
   for (const tensor_plan& t : p.plan.tensors)
-    add(t.name + t.target_dtype + (t.scales ? std::to_string(t.scales->block) : ""));
+    add(t.name + t.target_dtype +
+        (t.scales ? std::to_string(t.scales->grid.rows) + "," + std::to_string(t.scales->grid.columns) : ""));
   return checksum_text(sum.value());
 }
 
@@ -208,28 +166,6 @@ inline layout_map source_map(const reshard_request& r, const tensor_set& s, bool
   return map_called(map_of_names(s));
 }
 
-/// The tensors of the target: those of the source, then scales, whose types are added to `chosen`.
-inline std::vector<model_tensor> target_tensors(const reshard_request& r, const std::vector<model_tensor>& source,
-                                                const set_layout& to, const layout_map& map, chosen_dtypes& chosen) {
-  std::vector<model_tensor> tensors;
-  for (std::size_t i = 0; i < source.size(); ++i)
-    tensors.push_back({source[i].name, chosen.dtypes[i], source[i].extents, {}});
-  if (!chosen.scaled.empty() && map.name != "hf")
-    throw plan_error("scales have no names in the map " + quoted_path(map.name) +
-                     "; 8-bit floats are written with the map hf");
-  for (const std::size_t i : chosen.scaled) {
-    check_blocks(source[i], to, r.scale_block);
-    tensors.push_back({source[i].name + "_scale_inv",
-                       "F32",
-                       scaled_blocks::extents(source[i].extents[0], source[i].extents[1], r.scale_block),
-                       {}});
-    if (std::any_of(source.begin(), source.end(), [&](const model_tensor& t) { return t.name == tensors.back().name; }))
-      throw plan_error(tensor_title(tensors.back().name) + " is there already");
-    chosen.dtypes.push_back("F32");
-  }
-  return tensors;
-}
-
 inline prepared_reshard prepare(const reshard_request& r) {
   prepared_reshard p{r, open_tensor_set(r.source), {}, {}, "", "", {}, {}, "", r.target.ends_with(".safetensors")};
   p.from = source_layout(r, p.source);
@@ -245,18 +181,21 @@ inline prepared_reshard prepare(const reshard_request& r) {
 
   numbers sizes = known_sizes(r.sizes, p.source);
   const bool is_tied = sizes.contains("tied") && sizes["tied"] != 0;
-  const source_request asked{p.from, from, completed_sizes(sizes), r.left_out, is_tied};
-  const set_view source =
-      lists_slices(p.source) ? read_sliced_view(p.source, asked) : read_source_view(p.source, asked);
-  chosen_dtypes chosen = choose_dtypes(r, source.tensors);
-  const std::vector<model_tensor> tensors = target_tensors(r, source.tensors, p.to, to, chosen);
+  const scale_grid block = block_of(sizes);
+  source_request asked{lists_slices(p.source) ? set_layout{} : p.from, from, completed_sizes(sizes), r.left_out,
+                       is_tied};
+  keep_whole(asked.layout, p.source, block);
+  set_view source = lists_slices(p.source) ? read_sliced_view(p.source, asked) : read_source_view(p.source, asked);
+  chosen_types chosen = choose_types(r, source.tensors, asked.layout, block);
+  set_layout laid = p.to;
+  const std::vector<model_tensor> tensors = target_tensors(source.tensors, laid, to, block, chosen);
   numbers target_sizes = sizes;
   if (to.name == "megatron") target_sizes.emplace("vocabulary_multiple", 128 * p.to.size_of("tp"));
   for (const model_tensor& t : source.tensors)
     if (t.name == "model.embed_tokens.weight" && t.extents.size() == 2) target_sizes["vocabulary"] = t.extents[0];
   target_view target = make_target_view(
-      tensors, chosen.dtypes, {p.to, to, completed_sizes(target_sizes), r.largest_file, p.is_one_file, is_tied});
-  p.plan = plan_reshard(source, std::move(target), chosen.scaled, r.scale_block, r.left_out);
+      tensors, chosen.dtypes, {laid, to, completed_sizes(target_sizes), r.largest_file, p.is_one_file, is_tied});
+  p.plan = plan_reshard(source, std::move(target), chosen.scaled, chosen.made, r.left_out, chosen.applied);
   carry_texts(p);
   numbers kept = target_sizes;
   kept.erase("vocabulary_multiple");  // it goes with the number of ranks

@@ -7,24 +7,21 @@
 //
 // Of copies in several files the first is read. Laws: each element of a tensor is read from one place, and written to each place that the
 // target has for it; each byte of a target's tensor comes from one byte of a source, a scale that is computed, or a constant, which is
-// proved by coverage_proof.hpp from the plan alone. Errors: plan_error, one line that names the tensor. O(boxes of a tensor, squared).
+// proved by coverage_proof.hpp from the plan alone; scales that are read are all read, and are consumed. Errors: plan_error, one line that names the tensor. O(boxes of a tensor, squared).
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <hyperparallel/checkpoint/coverage_proof.hpp>
+#include <hyperparallel/checkpoint/stored_scales.hpp>
 #include <hyperparallel/checkpoint/target_view.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
-
-struct plan_error : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// Elements of a tensor in a tensor of a file.
 struct file_box {
@@ -32,11 +29,19 @@ struct file_box {
   placed_box place;  ///< in units
 };
 
-/// Numbers that what is stored is multiplied by, one for each block; made from the tensor as it is read.
+/// Numbers that what is stored is multiplied by. They are read where the source stores them, and else made from the tensor and written.
 struct scale_plan {
-  std::int64_t block = 0;             ///< rows and columns of a block; 0: one for the tensor
+  scale_grid grid;
   std::vector<std::int64_t> extents;  ///< of the scales
-  std::vector<file_box> targets;
+  std::string dtype = "F32";
+  std::vector<file_box> sources, targets;
+
+  bool is_read() const { return !sources.empty(); }
+  std::int64_t volume() const {
+    std::int64_t n = 1;
+    for (const std::int64_t e : extents) n *= e;
+    return n;
+  }
 };
 
 struct tensor_plan {
@@ -60,6 +65,7 @@ struct reshard_certificate {
   std::int64_t proved_tensors = 0;    ///< of these
   std::int64_t bytes_read = 0;        ///< each byte of a source that is read, once
   std::int64_t bytes_read_again = 0;  ///< to find scales
+  std::int64_t applied_scales = 0;    ///< tensors of scales that are read and are no tensors of the target
   std::int64_t bytes_of_copies = 0;   ///< of sources that are not read, as others hold the same elements
   std::int64_t bytes_written = 0;     ///< with constants
   std::int64_t constant_bytes = 0;
@@ -136,6 +142,20 @@ inline tensor_plan plan_tensor(const model_tensor& source, const model_tensor& t
   return p;
 }
 
+/// Pieces of scales, whose dims no view has parted.
+inline std::vector<file_box> boxes_of_scales(const model_tensor& scales) {
+  factored_dims view;
+  for (const std::int64_t e : scales.extents) view.push_back({e});
+  return refined_boxes(scales.pieces, view);
+}
+inline scale_plan plan_to_read(const stored_scales& s) {
+  scale_plan p{s.grid, s.tensor.extents, s.tensor.dtype, without_copies(boxes_of_scales(s.tensor)), {}};
+  if (volume_of(p.sources) != p.volume())
+    throw plan_error(tensor_title(s.tensor.name) + " has " + std::to_string(p.volume()) + " units, the files hold " +
+                     std::to_string(volume_of(p.sources)));
+  return p;
+}
+
 inline strided_set set_of(const placed_box& b) {
   strided_set s{b.offset, {}};
   for (std::size_t d = 0; d < b.box.size(); ++d) s.dims.push_back({b.box[d].extent(), b.stride[d]});
@@ -168,9 +188,11 @@ inline void prove_plan(reshard_plan& p) {
 }
 
 /// `scaled` are the numbers of tensors that are stored with scales, which are tensors of the target too, NAME_scale_inv, without a
-/// source; they begin at `first_scale`, in that order. Tensors that `may_drop` are not carried over need no place in the target.
+/// source, behind those of the source and in that order. `applied` are scales of weights of the source. Tensors that `left_out` names
+/// need no place in the target.
 inline reshard_plan plan_reshard(const set_view& source, target_view target, const std::vector<std::size_t>& scaled,
-                                 std::int64_t block, const std::vector<std::string>& left_out) {
+                                 scale_grid grid, const std::vector<std::string>& left_out,
+                                 const std::map<std::string, stored_scales>& applied = {}) {
   reshard_plan p;
   p.notes = source.notes;
   const auto may_drop = [&](const std::string& name) {
@@ -200,13 +222,16 @@ inline reshard_plan plan_reshard(const set_view& source, target_view target, con
     if (const auto at = std::find(scaled.begin(), scaled.end(), i); at != scaled.end()) {
       const model_tensor& scales =
           target.view.tensors[source.tensors.size() + static_cast<std::size_t>(at - scaled.begin())];
-      scale_plan s{block, scales.extents, {}};
-      factored_dims view;
-      for (const std::int64_t e : scales.extents) view.push_back({e});
-      s.targets = detail::refined_boxes(scales.pieces, view);
-      t.scales = std::move(s);
+      t.scales = scale_plan{grid, scales.extents, "F32", {}, detail::boxes_of_scales(scales)};
       p.certificate.bytes_read_again += volume * bytes;
       p.certificate.bytes_written += detail::volume_of(t.scales->targets) * 4;
+    }
+    if (const auto s = applied.find(t.name); s != applied.end()) {
+      const std::int64_t each = unit_of(s->second.tensor.dtype).bytes;
+      for (const set_piece& piece : s->second.tensor.pieces) held += volume_of(piece.place.box) * each;
+      if (volume > 0) t.scales = detail::plan_to_read(s->second);
+      p.certificate.bytes_read += (t.scales ? t.scales->volume() : 0) * each;
+      ++p.certificate.applied_scales;
     }
     p.tensors.push_back(std::move(t));
   }

@@ -54,6 +54,7 @@ class reshard_run {
       for (std::int64_t at = 0; at < tiles; at += step) items_.push_back({i, at, std::min(at + step, tiles)});
       total_ += t.volume() * bytes;
       scales_.push_back(t.scales ? std::make_unique<tensor_scales>() : nullptr);
+      if (t.scales) scales_.back()->left = static_cast<std::size_t>((tiles + step - 1) / step);
       if (works_[i].has_short_runs)
         for (const file_box& b : t.targets) target_.read_again(b.file, b.tensor);
     }
@@ -77,17 +78,13 @@ class reshard_run {
   struct tensor_scales {
     std::once_flag made;
     std::unique_ptr<scaled_blocks> blocks;
+    item_sums read;                   ///< checksums of what was read of them, which the first item keeps
+    std::atomic<std::size_t> left{};  ///< items; behind the last one they are dropped
   };
   struct thread_state {
     std::vector<std::byte> tile, converted, run;
     item_sums read, written;
   };
-
-  static std::byte* room(std::vector<std::byte>& buffer, std::int64_t bytes) {
-    if (buffer.size() < static_cast<std::size_t>(bytes))
-      buffer = std::vector<std::byte>(static_cast<std::size_t>(bytes));
-    return buffer.data();
-  }
 
   /// Takes up what the journal says is done.
   void recall() {
@@ -131,10 +128,14 @@ class reshard_run {
       try {
         thread_state state;
         for (std::size_t i = next++; i < items_.size() && !stop; i = next++) {
-          if (is_done_[i]) continue;
+          if (is_done_[i]) {
+            end_of_item(items_[i].tensor);
+            continue;
+          }
           state.read.clear();
           state.written.clear();
           if (!run_item(items_[i], state, stop)) return;
+          end_of_item(items_[i].tensor);
           const std::lock_guard held(lock);
           keep(i, state);
         }
@@ -157,67 +158,48 @@ class reshard_run {
     partial_.keep(line_of_item(number, s.read, s.written));
   }
 
+  void end_of_item(std::size_t tensor) {
+    if (scales_[tensor] && --scales_[tensor]->left == 0) scales_[tensor]->blocks.reset();
+  }
+
   /// False where another thread's error ended it.
   bool run_item(const item& i, thread_state& s, const std::atomic<bool>& stop) {
     const tensor_plan& t = plan_.tensors[i.tensor];
     if (t.scales) {
-      std::call_once(scales_[i.tensor]->made, [&] { make_scales(i.tensor, s); });
-      if (i.first == 0) write_scales(i.tensor, s);
+      const bool is_read = t.scales->is_read();
+      std::call_once(scales_[i.tensor]->made, [&] { is_read ? read_scales(i.tensor) : make_scales(i.tensor, s); });
+      if (i.first == 0 && is_read) s.read.insert(scales_[i.tensor]->read.begin(), scales_[i.tensor]->read.end());
+      if (i.first == 0 && !is_read) write_scales(i.tensor, s);
     }
     for (std::int64_t tile = i.first; tile < i.end; ++tile) {
       if (stop) return false;
       const index_box box = works_[i.tensor].tiles.box(tile);
-      std::byte* memory = read_tile(t, box, s, true);
+      std::byte* memory = read_tile(t, box, s);
       if (t.source_dtype != t.target_dtype) memory = converted(i.tensor, box, memory, s);
       const std::vector<std::int64_t> strides = tensor_tiles::strides(box);
       for (const file_box& target : t.targets)
         if (const auto both = intersection_of(target.place.box, box))
           write_part(t.target_dtype, target, *both, strides,
-                     memory + place_in(box, *both, strides) * unit_of(t.target_dtype).bytes, s);
+                     memory + tensor_tiles::place_in(box, *both, strides) * unit_of(t.target_dtype).bytes, s);
       const std::int64_t done = finished_ += volume_of(box) * unit_of(t.source_dtype).bytes;
       if (progress_) progress_(done, total_);
     }
     return true;
   }
 
-  std::byte* read_tile(const tensor_plan& t, const index_box& box, thread_state& s, bool is_held) {
-    const std::int64_t unit = unit_of(t.source_dtype).bytes;
-    std::byte* const tile = room(s.tile, volume_of(box) * unit);
-    const std::vector<std::int64_t> strides = tensor_tiles::strides(box);
-    for (const file_box& source : t.sources) {
-      const auto both = intersection_of(source.place.box, box);
-      if (!both) continue;
-      const placed_box part = source.place.part(*both);
-      const transfer_shape shape(*both, part.stride, strides);
-      std::byte* const run = shape.is_in_place ? nullptr : room(s.run, shape.run * unit);
-      const std::int64_t begin = source_.begin(source.file, source.tensor);
-      const tensor_entry& e = source_.entry(source.file, source.tensor);
-      piecewise_checksum* const sum =
-          is_held && source_.is_held(source.file, source.tensor)
-              ? &s.read.try_emplace({source.file, source.tensor}, e.end - e.begin).first->second
-              : nullptr;
-      read_box(source_.number(source.file), source_.path(source.file), begin + part.offset * unit, shape, unit,
-               tile + place_in(box, *both, strides) * unit, run,
-               [&](std::int64_t at, const std::byte* bytes, std::size_t count) {
-                 if (sum != nullptr) sum->add(at - begin, {bytes, count});
-               });
-    }
-    return tile;
-  }
-
-  static std::int64_t place_in(const index_box& tile, const index_box& part, const std::vector<std::int64_t>& strides) {
-    std::int64_t at = 0;
-    for (std::size_t d = 0; d < tile.size(); ++d) at += (part[d].begin - tile[d].begin) * strides[d];
-    return at;
+  std::byte* read_tile(const tensor_plan& t, const index_box& box, thread_state& s, bool is_first = true) {
+    return source_.read_boxes(t.sources, t.source_dtype, box, s.tile, s.run, is_first ? &s.read : nullptr);
   }
 
   std::byte* converted(std::size_t tensor, const index_box& box, const std::byte* memory, thread_state& s) const {
     const tensor_plan& t = plan_.tensors[tensor];
     const std::int64_t count = volume_of(box);
-    std::byte* const to = room(s.converted, count * unit_of(t.target_dtype).bytes);
-    if (t.scales)
-      scales_[tensor]->blocks->convert(t.source_dtype, memory, t.target_dtype, to, works_[tensor].tiles.first_unit(box),
-                                       count);
+    std::byte* const to = detail::room(s.converted, count * unit_of(t.target_dtype).bytes);
+    const std::int64_t first = works_[tensor].tiles.first_unit(box);
+    if (t.scales && t.scales->is_read())
+      scales_[tensor]->blocks->apply(t.source_dtype, memory, t.target_dtype, to, first, count);
+    else if (t.scales)
+      scales_[tensor]->blocks->convert(t.source_dtype, memory, t.target_dtype, to, first, count);
     else
       convert_elements(t.source_dtype, memory, t.target_dtype, to, static_cast<std::size_t>(count));
     return to;
@@ -229,7 +211,7 @@ class reshard_run {
     const std::int64_t unit = unit_of(dtype).bytes;
     const placed_box part = target.place.part(box);
     const transfer_shape shape(box, part.stride, strides);
-    std::byte* const run = shape.is_in_place ? nullptr : room(s.run, shape.run * unit);
+    std::byte* const run = shape.is_in_place ? nullptr : detail::room(s.run, shape.run * unit);
     const tensor_entry& e = target_.entry(target.file, target.tensor);
     piecewise_checksum* const sum =
         target_.is_read_again(target.file, target.tensor)
@@ -242,10 +224,21 @@ class reshard_run {
               });
   }
 
+  void read_scales(std::size_t tensor) {
+    const tensor_plan& t = plan_.tensors[tensor];
+    const index_box all = whole_box(t.scales->extents);
+    std::vector<std::byte> memory, between;
+    const std::byte* const bytes =
+        source_.read_boxes(t.scales->sources, t.scales->dtype, all, memory, between, &scales_[tensor]->read);
+    auto blocks = std::make_unique<scaled_blocks>(t.extents[0], t.extents[1], t.scales->grid);
+    blocks->set(t.scales->dtype, bytes);
+    scales_[tensor]->blocks = std::move(blocks);
+  }
+
   void make_scales(std::size_t tensor, thread_state& s) {
     const tensor_plan& t = plan_.tensors[tensor];
     const std::int64_t columns = t.extents.back(), rows = t.volume() / columns;
-    auto blocks = std::make_unique<scaled_blocks>(rows, columns, t.scales->block);
+    auto blocks = std::make_unique<scaled_blocks>(rows, columns, t.scales->grid);
     for (std::int64_t tile = 0; tile < works_[tensor].tiles.count(); ++tile) {
       const index_box box = works_[tensor].tiles.box(tile);
       blocks->see(t.source_dtype, read_tile(t, box, s, false), works_[tensor].tiles.first_unit(box), volume_of(box),
@@ -260,12 +253,11 @@ class reshard_run {
     const std::span<const float> values = scales_[tensor]->blocks->scales();
     std::vector<std::byte> bytes(4 * values.size());
     std::memcpy(bytes.data(), values.data(), bytes.size());
-    index_box all;
-    for (const std::int64_t e : plan.extents) all.push_back({0, e});
+    const index_box all = whole_box(plan.extents);
     const std::vector<std::int64_t> strides = tensor_tiles::strides(all);
     for (const file_box& target : plan.targets)
-      write_part("F32", target, target.place.box, strides, bytes.data() + 4 * place_in(all, target.place.box, strides),
-                 s);
+      write_part("F32", target, target.place.box, strides,
+                 bytes.data() + 4 * tensor_tiles::place_in(all, target.place.box, strides), s);
   }
 
   const reshard_plan& plan_;

@@ -76,9 +76,13 @@ inline tensor_work work_of(const tensor_plan& t, std::int64_t memory) {
   return w;
 }
 
+/// Bytes of the scales of a tensor, which are there while it is worked on.
+inline std::int64_t scale_bytes(const tensor_plan& t) { return t.scales ? 4 * t.scales->volume() : 0; }
+
 inline std::vector<tensor_work> works_of(const reshard_plan& p, const reshard_limits& l) {
   std::vector<tensor_work> all;
-  for (const tensor_plan& t : p.tensors) all.push_back(work_of(t, l.max_memory / std::max(1, l.threads)));
+  for (const tensor_plan& t : p.tensors)
+    all.push_back(work_of(t, l.max_memory / std::max(1, l.threads) - scale_bytes(t)));
   return all;
 }
 
@@ -86,16 +90,11 @@ inline std::vector<tensor_work> works_of(const reshard_plan& p, const reshard_li
 
 /// Bytes of the buffers of a run.
 inline std::int64_t peak_bytes(const reshard_plan& p, const reshard_limits& l) {
-  std::int64_t peak = 0, scales = 0;
+  std::int64_t peak = 0;
   const std::vector<detail::tensor_work> works = detail::works_of(p, l);
-  for (std::size_t i = 0; i < p.tensors.size(); ++i) {
-    peak = std::max(peak, works[i].units * detail::cost_of_unit(p.tensors[i]));
-    if (!p.tensors[i].scales) continue;
-    std::int64_t count = 4;
-    for (const std::int64_t e : p.tensors[i].scales->extents) count *= e;
-    scales += count;
-  }
-  return peak * std::max(1, l.threads) + scales;
+  for (std::size_t i = 0; i < p.tensors.size(); ++i)
+    peak = std::max(peak, works[i].units * detail::cost_of_unit(p.tensors[i]) + detail::scale_bytes(p.tensors[i]));
+  return peak * std::max(1, l.threads);
 }
 
 }}}  // namespace hyperparallel::v0_2::reshard

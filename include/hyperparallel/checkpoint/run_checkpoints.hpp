@@ -185,7 +185,7 @@ class run_checkpoints {
           at += elements.size();
         }
         f.tensors.push_back({p.graph.name_of_tensor(b.tensor), reshard::detail::dtype_of(p.graph.tensor[b.tensor].type),
-                             reshard::detail::extents_of_box(reshard::detail::index_box_of(b.part)), elements});
+                             reshard::extents_of_box(reshard::detail::index_box_of(b.part)), elements});
       }
       files_.push_back(std::move(f));
     }

@@ -6,7 +6,8 @@
 //
 // The scales of NAME are the tensor NAME_scale_inv, by which what is stored is multiplied, as DeepSeek-V3 names it. Of a block of zeros the
 // scale is 1. Laws: the scale of a block depends on its numbers alone; each scale is a positive number of f32. Errors: plan_error of an
-// infinity. O(elements).
+// infinity. O(elements). Scales that a source has beside its numbers (stored_scales.hpp) are applied: the product is rounded to f32 and
+// then to the type, as the converters that are published do; to F64 it is exact.
 
 #include <algorithm>
 #include <cmath>
@@ -25,17 +26,18 @@ namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
 class scaled_blocks {
  public:
-  /// Of a tensor [rows, columns]; with `block` 0 one scale for all.
-  scaled_blocks(std::int64_t rows, std::int64_t columns, std::int64_t block)
+  /// Of a tensor [rows, columns].
+  scaled_blocks(std::int64_t rows, std::int64_t columns, scale_grid g)
       : columns_(columns),
-        block_(block == 0 ? std::max<std::int64_t>({rows, columns, 1}) : block),
+        high_(g.rows == 0 ? std::max<std::int64_t>(rows, 1) : g.rows),
+        block_(g.columns == 0 ? std::max<std::int64_t>(columns, 1) : g.columns),
         wide_((columns + block_ - 1) / block_),
-        largest_(static_cast<std::size_t>((rows + block_ - 1) / block_ * wide_), 0.0f) {}
+        largest_(static_cast<std::size_t>((rows + high_ - 1) / high_ * wide_), 0.0f) {}
 
-  /// Extents of the tensor of scales.
-  static std::vector<std::int64_t> extents(std::int64_t rows, std::int64_t columns, std::int64_t block) {
-    if (block == 0) return {1};
-    return {(rows + block - 1) / block, (columns + block - 1) / block};
+  /// Extents of the tensor of scales that are made.
+  static std::vector<std::int64_t> extents(std::int64_t rows, std::int64_t columns, scale_grid g) {
+    if (g == scale_grid{}) return {1};
+    return {(rows + g.rows - 1) / g.rows, (columns + g.columns - 1) / g.columns};
   }
 
   /// Takes numbers from the element `first` on into account.
@@ -77,6 +79,48 @@ class scaled_blocks {
     });
   }
 
+  /// Takes the scales as they are stored.
+  void set(std::string_view dtype, const std::byte* scales) {
+    const auto bytes = static_cast<std::size_t>(unit_of(dtype).bytes);
+    for (std::size_t i = 0; i < largest_.size(); ++i) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, scales + i * bytes, bytes);
+      largest_[i] = static_cast<float>(dtype != "F8_E8M0" ? decoded(*find_float(dtype), bits)
+                                       : bits == 255      ? std::nan("")
+                                                          : detail::power_of_two(static_cast<int>(bits) - 127));
+    }
+  }
+
+  /// Numbers of 8 bits times their scales.
+  void apply(std::string_view from, const std::byte* source, std::string_view to, std::byte* target, std::int64_t first,
+             std::int64_t count) const {
+    float number[256];
+    for (std::uint64_t bits = 0; bits < 256; ++bits)
+      number[bits] = static_cast<float>(decoded(*find_float(from), bits));
+    const std::int64_t bytes = unit_of(to).bytes;
+    constexpr std::int64_t together = 512;
+    float product[together];
+    visit(first, count, [&](std::int64_t at, std::int64_t n, std::size_t block) {
+      const float scale = largest_[block];
+      for (std::int64_t end = at + n; at < end; at += n) {
+        n = std::min(together, end - at);
+        for (std::int64_t i = 0; i < n; ++i) {
+          const float one = number[std::to_integer<unsigned char>(source[at + i])];
+          if (to != "F64") {
+            product[i] = one * scale;
+            continue;
+          }
+          const double exact = static_cast<double>(one) * static_cast<double>(scale);
+          std::memcpy(target + (at + i) * 8, &exact, 8);
+        }
+        if (to == "F32") std::memcpy(target + at * 4, product, static_cast<std::size_t>(n) * 4);
+        if (to == "F32" || to == "F64") continue;
+        convert_elements("F32", reinterpret_cast<const std::byte*>(product), to, target + at * bytes,
+                         static_cast<std::size_t>(n));
+      }
+    });
+  }
+
   std::span<const float> scales() const { return largest_; }
 
  private:
@@ -86,13 +130,13 @@ class scaled_blocks {
     for (std::int64_t at = 0; at < count;) {
       const std::int64_t row = (first + at) / columns_, column = (first + at) % columns_;
       const std::int64_t n = std::min({count - at, block_ - column % block_, columns_ - column});
-      part(at, n, static_cast<std::size_t>(row / block_ * wide_ + column / block_));
+      part(at, n, static_cast<std::size_t>(row / high_ * wide_ + column / block_));
       at += n;
     }
   }
 
-  std::int64_t columns_, block_, wide_;
-  std::vector<float> largest_;  ///< then the scales
+  std::int64_t columns_, high_, block_, wide_;  ///< rows and columns of a block, blocks side by side
+  std::vector<float> largest_;                  ///< then the scales
 };
 
 }}}  // namespace hyperparallel::v0_2::reshard

@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -53,6 +55,12 @@ inline std::optional<std::int64_t> number_behind(std::string_view name, std::str
   while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
   return end == at + word.size() ? std::nullopt : whole_number(name.substr(at + word.size(), end - at - word.size()));
 }
+/// The weight whose scales a tensor of this name has, NAME of NAME_scale_inv and NAME_scale; empty where it is no such name.
+inline std::string_view weight_of_scales(std::string_view name) {
+  for (const std::string_view end : {"weight_scale_inv", "weight_scale"})
+    if (name.ends_with(end)) return name.substr(0, name.size() - end.size() + std::string_view("weight").size());
+  return {};
+}
 inline std::optional<std::int64_t> layer_of(std::string_view name) { return number_behind(name, "layers."); }
 inline std::optional<std::int64_t> expert_of(std::string_view name) { return number_behind(name, "experts."); }
 
@@ -61,6 +69,8 @@ struct set_layout {
   std::vector<layout_rule> rules;      ///< the first whose glob matches
   std::vector<std::int64_t> stages{};  ///< layers of each stage; empty: as many on each
   bool is_uneven = false;  ///< dims that axes do not divide are cut as evenly as can be; else they are refused
+  std::map<std::string, std::vector<bool>, std::less<>>
+      whole{};  ///< dims of tensors that each rank has whole, whatever their rule says: of scales of rows, of tensors
   friend bool operator==(const set_layout&, const set_layout&) = default;
 
   std::int64_t size_of(std::string_view axis) const {
@@ -89,7 +99,7 @@ struct set_layout {
   /// The rule of a tensor, of scales and states that of what they belong to; null where none has its name.
   const layout_rule* rule_of(std::string_view tensor) const {
     tensor = state_name(tensor).tensor;
-    if (tensor.ends_with("_scale_inv")) tensor.remove_suffix(10);
+    if (const std::string_view weight = weight_of_scales(tensor); !weight.empty()) tensor = weight;
     for (const layout_rule& r : rules)
       if (is_glob_of(r.tensors, tensor)) return &r;
     return nullptr;
@@ -101,6 +111,8 @@ struct set_layout {
   };
   dim_shards shards_of(std::string_view tensor, std::size_t dim, std::int64_t rank) const {
     dim_shards s;
+    if (const auto kept = whole.find(tensor); kept != whole.end() && (dim >= kept->second.size() || kept->second[dim]))
+      return s;
     const layout_rule* const r = rule_of(tensor);
     if (r == nullptr || dim >= r->map.size()) return s;
     for (const std::string& axis : r->map[dim]) {
@@ -162,7 +174,7 @@ struct set_layout {
     if (r == nullptr && shards && rank > 0)
       throw layout_error(tensor_title(tensor) + " is named by no rule of the layout " + text() +
                          "; a JSON file with rules says how it is sharded");
-    if (r != nullptr && r->map.size() > rank)
+    if (r != nullptr && r->map.size() > rank && !whole.contains(tensor))
       throw layout_error(tensor_title(tensor) + " has " + std::to_string(rank) + " dims, its rule " +
                          quoted_path(r->tensors) + " maps " + std::to_string(r->map.size()));
   }

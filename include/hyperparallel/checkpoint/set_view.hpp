@@ -177,6 +177,12 @@ inline set_piece piece_of(const map_part& part, const tensor_view& view, const n
   return p;
 }
 
+/// Refuses a piece whose packed elements do not lie in their order.
+inline void check_packed(const set_piece& p, std::string_view dtype, const std::string& what) {
+  if (unit_of(dtype).elements != 1 && !p.place.stride.empty() && p.place.stride.back() != 1)
+    throw view_error(what + " has packed elements, which are not transposed");
+}
+
 /// Strides of the names of a tensor's view, row-major; with a gap of one unit behind each dim where that is asked for.
 inline numbers strides_of(const tensor_view& is, const numbers& extents, bool has_gaps = false) {
   numbers strides;

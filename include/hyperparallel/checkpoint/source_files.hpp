@@ -12,13 +12,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <hyperparallel/checkpoint/piecewise_checksum.hpp>
+#include <hyperparallel/checkpoint/reshard_journal.hpp>
 #include <hyperparallel/checkpoint/reshard_work.hpp>
 #include <hyperparallel/checkpoint/tensor_set.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+
+namespace detail {
+
+/// At least so many bytes of a buffer.
+inline std::byte* room(std::vector<std::byte>& buffer, std::int64_t bytes) {
+  if (buffer.size() < static_cast<std::size_t>(bytes)) buffer = std::vector<std::byte>(static_cast<std::size_t>(bytes));
+  return buffer.data();
+}
+
+}  // namespace detail
 
 class source_files {
  public:
@@ -56,6 +68,34 @@ class source_files {
   /// Adds what was read. False where there is no such tensor.
   bool combine(std::int64_t file, std::int64_t tensor, std::uint64_t part) { return sums_.combine(file, tensor, part); }
 
+  /// Reads a box of a tensor that lies in these boxes into `memory`, packed; runs that lie apart there go through `between`. Checksums
+  /// of what is read go to `sums`.
+  std::byte* read_boxes(const std::vector<file_box>& sources, std::string_view dtype, const index_box& box,
+                        std::vector<std::byte>& memory, std::vector<std::byte>& between, item_sums* sums) const {
+    const std::int64_t unit = unit_of(dtype).bytes;
+    std::byte* const tile = detail::room(memory, volume_of(box) * unit);
+    const std::vector<std::int64_t> strides = tensor_tiles::strides(box);
+    for (const file_box& source : sources) {
+      const auto both = intersection_of(source.place.box, box);
+      if (!both) continue;
+      const placed_box part = source.place.part(*both);
+      const transfer_shape shape(*both, part.stride, strides);
+      std::byte* const run = shape.is_in_place ? nullptr : detail::room(between, shape.run * unit);
+      const std::int64_t from = begin(source.file, source.tensor);
+      const tensor_entry& e = entry(source.file, source.tensor);
+      piecewise_checksum* const sum =
+          sums != nullptr && is_held(source.file, source.tensor)
+              ? &sums->try_emplace({source.file, source.tensor}, e.end - e.begin).first->second
+              : nullptr;
+      read_box(number(source.file), path(source.file), from + part.offset * unit, shape, unit,
+               tile + tensor_tiles::place_in(box, *both, strides) * unit, run,
+               [&](std::int64_t at, const std::byte* bytes, std::size_t count) {
+                 if (sum != nullptr) sum->add(at - from, {bytes, count});
+               });
+    }
+    return tile;
+  }
+
   /// Throws io_error where a tensor that is held is damaged. Precondition: all is read.
   void check() const {
     for (std::size_t f = 0; f < set_.files.size(); ++f)
@@ -82,11 +122,15 @@ class source_files {
       const tensor_plan& t = plan.tensors[i];
       const bool is_short =
           detail::shortest_run(t.sources, works[i].tiles, unit_of(t.source_dtype).bytes) < detail::short_run;
-      for (const file_box& b : t.sources) {
-        const auto file = static_cast<std::size_t>(b.file), tensor = static_cast<std::size_t>(b.tensor);
-        units[file][tensor] += volume_of(b.place.box) * unit_of(t.source_dtype).bytes;
-        if (is_short) is_held_[file][tensor] = false;
-      }
+      const auto count = [&](const std::vector<file_box>& boxes, std::string_view dtype, bool is_held) {
+        for (const file_box& b : boxes) {
+          const auto file = static_cast<std::size_t>(b.file), tensor = static_cast<std::size_t>(b.tensor);
+          units[file][tensor] += volume_of(b.place.box) * unit_of(dtype).bytes;
+          if (!is_held) is_held_[file][tensor] = false;
+        }
+      };
+      count(t.sources, t.source_dtype, !is_short);
+      if (t.scales) count(t.scales->sources, t.scales->dtype, true);
     }
     for (std::size_t f = 0; f < set_.files.size(); ++f)
       for (std::size_t t = 0; t < set_.files[f].tensors.size(); ++t) {

@@ -18,6 +18,7 @@
 
 #include <hyperparallel/checkpoint/rank_folders.hpp>
 #include <hyperparallel/checkpoint/set_view.hpp>
+#include <hyperparallel/checkpoint/slice_cutter.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
@@ -65,6 +66,7 @@ class source_reader {
     numbers extents, strides;
     std::int64_t offset;
     std::vector<std::int64_t> local;
+    joined_cut cut;
   };
 
   const set_file& file_of(const found& o) const { return s_.files[static_cast<std::size_t>(o.file)]; }
@@ -138,6 +140,13 @@ class source_reader {
         captured["layer"] += first_layer_[static_cast<std::size_t>(stage_of(o))];
       if (r_.map.local.contains("expert") && captured.contains("expert"))
         captured["expert"] += local_experts_ * r_.layout.coordinate(rank_of(o), "ep");
+      joined_cut cut;
+      if (rule.is_cut_joined && !r_.has_gaps) {  // its shards are of one size
+        std::vector<std::string> parts;
+        for (const map_part& p : rule.parts) parts.push_back(p.hf.filled(captured, r_.sizes).value_or(p.hf.text()));
+        for (std::size_t d = 0; d < shape.size(); ++d) shape[d] *= r_.layout.shards_of(parts[0], d, rank_of(o)).count;
+        cut = {joined_slice(r_.layout, parts, shape, rank_of(o)), shape, file_of(o).path, e.name};
+      }
       const bool plain = rule.is.dims.empty();
       const tensor_view is = plain ? plain_view(shape.size()) : rule.is;
       numbers known = r_.sizes, extents;
@@ -147,7 +156,7 @@ class source_reader {
       extents = solve_view(is, shape, known, what);
       const std::string stacked = rule.stacked();
       std::int64_t offset = 0;
-      const numbers strides = strides_of(is, extents, r_.has_gaps);
+      const numbers strides = strides_of(is, extents, r_.has_gaps || cut.is_cut());
       for (const map_part& p : rule.parts) {
         numbers of_part = extents;
         if (!rule.join.empty()) of_part[rule.join] = joined_extent(p, r_.sizes, what);
@@ -160,7 +169,7 @@ class source_reader {
           if (!name) refuse(o, what + " has no name in " + quoted_path(p.hf.text()));
           add(o, p, plain ? is : p.view, *name, of_part,
               offset + (stacked.empty() ? 0 : k * strides.find(stacked)->second),
-              local_of(p, plain ? is : p.view, of_part, what), &strides);
+              local_of(p, plain ? is : p.view, of_part, what), &strides, cut);
         }
         if (!rule.join.empty()) offset += joined_extent(p, r_.sizes, what) * strides.find(rule.join)->second;
       }
@@ -180,7 +189,8 @@ class source_reader {
   }
 
   void add(const found& o, const map_part& part, const tensor_view& view, std::string name, const numbers& extents,
-           std::int64_t offset, std::vector<std::int64_t> local, const numbers* strides = nullptr) {
+           std::int64_t offset, std::vector<std::int64_t> local, const numbers* strides = nullptr,
+           joined_cut cut = {}) {
     if (r_.is_tied && name == "lm_head.weight") {
       name = "model.embed_tokens.weight";
       const std::string note =
@@ -197,9 +207,8 @@ class source_reader {
     if (view_.tensors[at->second].dtype != entry_of(o).dtype)
       refuse(o, tensor_title(entry_of(o).name) + " is " + entry_of(o).dtype + ", elsewhere " + tensor_title(name) +
                     " is " + view_.tensors[at->second].dtype);
-    slices_[at->second].push_back({&o, part, view, extents,
-                                   strides != nullptr ? *strides : strides_of(view, extents, r_.has_gaps), offset,
-                                   std::move(local)});
+    const numbers in_file = strides != nullptr ? *strides : strides_of(view, extents, r_.has_gaps);
+    slices_[at->second].push_back({&o, part, view, extents, in_file, offset, std::move(local), std::move(cut)});
   }
 
   void place(std::size_t i) {
@@ -213,9 +222,9 @@ class source_reader {
         for (const slice& c : slices_[i]) {
           if (c.local.size() != rank)
             refuse(*c.of, tensor_title(m.name) + " has another number of dims than elsewhere");
-          shard[r_.layout.shards_of(m.name, d, rank_of(*c.of)).index] = c.local[d];
+          shard[c.cut.is_cut() ? 0 : r_.layout.shards_of(m.name, d, rank_of(*c.of)).index] = c.local[d];
         }
-        const std::int64_t count = r_.layout.shards_of(m.name, d, 0).count;
+        const std::int64_t count = slices_[i][0].cut.is_cut() ? 1 : r_.layout.shards_of(m.name, d, 0).count;
         if (static_cast<std::int64_t>(shard.size()) != count)
           refuse(*slices_[i][0].of, tensor_title(m.name) + " has " + std::to_string(count) + " shards of dim " +
                                         std::to_string(d) + ", the files hold " + std::to_string(shard.size()));
@@ -235,8 +244,7 @@ class source_reader {
       m.extents = kept;
       if (rank > 0) m.extents.back() *= unit.elements;
       for (const slice& c : slices_[i]) {
-        std::vector<std::int64_t> in_elements = whole;
-        index_box box = r_.layout.slice_of(m.name, in_elements, rank_of(*c.of));
+        const index_box box = c.cut.is_cut() ? whole_box(whole) : r_.layout.slice_of(m.name, whole, rank_of(*c.of));
         for (std::size_t d = 0; d < rank; ++d)
           if (box[d].extent() != c.local[d])
             refuse(*c.of, tensor_title(m.name) + " has " + extents_text(c.local) + " here, by the layout " +
@@ -252,9 +260,8 @@ class source_reader {
           p.place.box[0].end = std::min(p.place.box[0].end, kept[0]);
           if (p.place.box[0].begin >= p.place.box[0].end) continue;
         }
-        if (unit.elements != 1 && p.place.stride.back() != 1)
-          refuse(*c.of, tensor_title(m.name) + " has packed elements, which are not transposed");
-        m.pieces.push_back(std::move(p));
+        check_packed(p, m.dtype, tensor_title(m.name));
+        c.cut.append(m.pieces, std::move(p));
       }
     } catch (const view_error& e) {
       refuse(*slices_[i][0].of, e.what());

@@ -95,7 +95,7 @@ class step_folders {
       }
       lock_ = lock;
     }
-    if (::access(folder_.c_str(), W_OK) != 0) throw io_error("write", folder_, errno);
+    if (::faccessat(AT_FDCWD, folder_.c_str(), W_OK, AT_EACCESS) != 0) throw io_error("write", folder_, errno);
   }
 
   /// Makes an empty hidden folder for a set, and removes what others left that were killed.

@@ -31,6 +31,19 @@ struct index_range {
 
 using index_box = std::vector<index_range>;
 
+/// All of a tensor.
+inline index_box whole_box(const std::vector<std::int64_t>& extents) {
+  index_box b;
+  for (const std::int64_t e : extents) b.push_back({0, e});
+  return b;
+}
+
+inline std::vector<std::int64_t> extents_of_box(const index_box& b) {
+  std::vector<std::int64_t> e;
+  for (const index_range& r : b) e.push_back(r.extent());
+  return e;
+}
+
 inline std::int64_t volume_of(const index_box& b) {
   std::int64_t n = 1;
   for (const index_range& r : b) n *= r.extent();

@@ -22,6 +22,7 @@
 #include <hyperparallel/checkpoint/map_instances.hpp>
 #include <hyperparallel/checkpoint/rank_folders.hpp>
 #include <hyperparallel/checkpoint/set_view.hpp>
+#include <hyperparallel/checkpoint/slice_cutter.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
@@ -134,18 +135,16 @@ class target_writer {
                 0};
     std::vector<std::int64_t> padded = q.whole;
     if (rule.rows_multiple) pad(padded, rule, m.name);
-    q.slice = r_.layout.slice_of(m.name, padded, rank);
+    q.slice = rule.is_cut_joined ? whole_box(padded) : r_.layout.slice_of(m.name, padded, rank);
     if (padded != q.whole) {
       t.constants.push_back(
           {std::max(q.slice[0].begin, q.whole[0]) - q.slice[0].begin, q.slice[0].end - q.slice[0].begin});
       q.whole = padded;
     }
-    std::vector<std::int64_t> local;
-    for (const index_range& r : q.slice) local.push_back(r.extent());
     numbers known = r_.sizes;
     if (!rule.join.empty()) known[rule.join] = extent;
     if (!part.taken.empty()) known[part.taken] = extent_before_taking(part, r_.sizes, what);
-    q.extents = solve_view(q.view, local, known, tensor_title(m.name));
+    q.extents = solve_view(q.view, extents_of_box(q.slice), known, tensor_title(m.name));
     q.extents.erase(part.taken);
     for (const std::string& as : part.taken_as) q.extents[as] = extent_named(r_.sizes, as, what);
     return q;
@@ -181,14 +180,22 @@ class target_writer {
     const tensor_view is = rule.is.dims.empty() ? plain_view(all[0].slice.size()) : rule.is;
     t.of = &one;
     t.entry = {title, first.dtype, reshard::extents_of(is, extents), 0, 0};
+    const numbers strides = strides_of(is, extents, rule.is_cut_joined);
+    joined_cut cut;
+    if (rule.is_cut_joined) {
+      std::vector<std::string> parts;
+      for (const auto& part : held) parts.push_back(part[0].first);
+      cut = {joined_slice(r_.layout, parts, t.entry.extents, rank), t.entry.extents, title, title};
+      t.entry.extents = extents_of_box(cut.slice);
+    }
     if (!t.entry.extents.empty()) t.entry.extents.back() *= unit_of(first.dtype).elements;
-    place_parts(all, rule, stacked, strides_of(is, extents), what, t);
+    place_parts(all, rule, stacked, strides, cut, what, t);
     return true;
   }
 
   /// Where each part lies in the tensor of the framework.
   void place_parts(const std::vector<rank_part>& all, const map_rule& rule, const std::string& stacked,
-                   const numbers& strides, const std::string& what, local_tensor& t) const {
+                   const numbers& strides, const joined_cut& cut, const std::string& what, local_tensor& t) const {
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const rank_part& q = all[i];
@@ -206,9 +213,10 @@ class target_writer {
         piece.place.box[0].end = std::min(piece.place.box[0].end, whole[0]);
         if (piece.place.box[0].begin >= piece.place.box[0].end) continue;
       }
-      if (unit_of(t.entry.dtype).elements != 1 && !piece.place.stride.empty() && piece.place.stride.back() != 1)
-        throw view_error(what + " has packed elements, which are not transposed");
-      t.pieces.push_back({q.tensor, std::move(piece)});
+      check_packed(piece, t.entry.dtype, what);
+      std::vector<set_piece> pieces;
+      cut.append(pieces, std::move(piece));
+      for (set_piece& one : pieces) t.pieces.push_back({q.tensor, std::move(one)});
     }
   }
 
@@ -235,7 +243,8 @@ class target_writer {
     for (std::size_t i = 0; i < all.size(); ++i) order.push_back({-dtype_bits(all[i].entry.dtype), i});
     std::sort(order.begin(), order.end());
     const std::size_t first = out_.files.size();
-    out_.files.push_back({"", name_of_rank(rank), 0, {}, {}, 0, 0, {}});
+    out_.files.push_back(
+        {"", r_.one_file ? "model.safetensors" : file_of_rank(r_.layout, rank, r_.map.name), 0, {}, {}, 0, 0, {}});
     std::int64_t at = 0;
     for (const auto& [bits, number_of] : order) {
       local_tensor& t = all[number_of];
@@ -268,15 +277,6 @@ class target_writer {
 
   /// Whether the tensors go into several files with an index where they are large.
   bool splits() const { return r_.layout.ranks() == 1 && !r_.one_file && r_.map.name != "megatron"; }
-
-  std::string name_of_rank(std::int64_t rank) const {
-    const set_layout& l = r_.layout;
-    if (r_.one_file) return "model.safetensors";
-    if (r_.map.name == "megatron") return folder_of_rank(l, rank) + "/model.safetensors";
-    std::string name = "rank";
-    for (const layout_axis& a : l.axes) name += "_" + a.name + std::to_string(l.coordinate(rank, a.name));
-    return l.ranks() == 1 ? "model.safetensors" : name + ".safetensors";
-  }
 
   const target_request& r_;
   std::int64_t layers_ = 0, experts_ = 0;

@@ -59,12 +59,6 @@ inline nlohmann::json slices_json(const std::vector<sliced_tensor>& all) {
 
 namespace detail {
 
-inline std::vector<std::int64_t> extents_of_box(const index_box& b) {
-  std::vector<std::int64_t> e;
-  for (const index_range& r : b) e.push_back(r.extent());
-  return e;
-}
-
 /// Reads the list of a manifest and holds it against the headers of the files.
 class slice_reader {
  public:
@@ -195,8 +189,7 @@ inline std::vector<sliced_tensor> slices_of(const tensor_set& s) {
   for (std::size_t f = 0; f < s.files.size(); ++f)
     for (std::size_t t = 0; t < s.files[f].tensors.size(); ++t) {
       const tensor_entry& e = s.files[f].tensors[t];
-      all.push_back({e.name, e.dtype, e.extents, {{static_cast<int>(f), static_cast<int>(t), {}}}});
-      for (const std::int64_t extent : e.extents) all.back().slices[0].box.push_back({0, extent});
+      all.push_back({e.name, e.dtype, e.extents, {{static_cast<int>(f), static_cast<int>(t), whole_box(e.extents)}}});
     }
   return all;
 }

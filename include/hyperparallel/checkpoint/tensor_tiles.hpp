@@ -39,8 +39,7 @@ class tensor_tiles {
   std::int64_t count() const { return count_; }
 
   index_box box(std::int64_t tile) const {
-    index_box b;
-    for (const std::int64_t d : dims_) b.push_back({0, d});
+    index_box b = whole_box(dims_);
     if (!is_cut_) return b;
     const std::int64_t at = tile % steps_ * step_;
     b[cut_] = {at, std::min(at + step_, dims_[cut_])};
@@ -61,6 +60,12 @@ class tensor_tiles {
     std::vector<std::int64_t> s(b.size(), 1);
     for (std::size_t d = b.size(); d-- > 1;) s[d - 1] = s[d] * b[d].extent();
     return s;
+  }
+  /// The unit of a tile with these strides at which a part of it begins.
+  static std::int64_t place_in(const index_box& tile, const index_box& part, const std::vector<std::int64_t>& strides) {
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < tile.size(); ++d) at += (part[d].begin - tile[d].begin) * strides[d];
+    return at;
   }
 
  private:

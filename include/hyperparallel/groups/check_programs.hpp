@@ -19,8 +19,8 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
-constexpr program_status check_program(const program_graph& g, int p) {
-  using enum program_code;
+constexpr programs_status check_program(const program_graph& g, int p) {
+  using enum programs_code;
   const group_program& one = g.program.item[p];
   if (one.name.text[0] == '\0') return {.code = program_name_is_empty_or_too_long, .program = p};
   if (const int first = find_program(g, one.name.text); first != p)
@@ -29,8 +29,8 @@ constexpr program_status check_program(const program_graph& g, int p) {
   return {};
 }
 
-constexpr program_status check_edge(const program_graph& g, int i) {
-  using enum program_code;
+constexpr programs_status check_edge(const program_graph& g, int i) {
+  using enum programs_code;
   const program_edge& e = g.edge.item[i];
   const int programs = g.program.size;
   if (e.name.text[0] == '\0') return {.code = edge_name_is_empty_or_too_long, .edge = i};
@@ -47,8 +47,8 @@ constexpr program_status check_edge(const program_graph& g, int i) {
   return {};
 }
 
-constexpr program_status check_row(const program_graph& g, int r) {
-  using enum program_code;
+constexpr programs_status check_row(const program_graph& g, int r) {
+  using enum programs_code;
   const program_row& row = g.row.item[r];
   if (row.ranks.empty()) return {.code = row_has_no_ranks, .row = r};
   for (const rank_range& each : row.ranks)
@@ -64,13 +64,13 @@ constexpr program_status check_row(const program_graph& g, int r) {
 }
 
 /// Rows as groups that must not share a rank.
-constexpr program_status check_ranks_of_rows(const program_graph& g) {
+constexpr programs_status check_ranks_of_rows(const program_graph& g) {
   group_table t;
   t.disjoint = true;
   for (const program_row& row : g.row) t.group.push({{}, row.ranks});
   const group_status s = check_ranks(t);
   if (s.ok()) return {};
-  return {.code = program_code::rows_share_a_rank,
+  return {.code = programs_code::rows_share_a_rank,
           .other = s.other < 0 ? s.group : s.other,
           .row = s.group,
           .rank = s.rank};
@@ -119,28 +119,28 @@ constexpr int rank_without_row(const program_graph& g, const rank_range& r) {
   return at <= r.last ? at : -1;
 }
 
-constexpr program_status check_ranks_of_groups(const group_table& t) {
-  program_status s{.code = program_code::groups_are_refused};
+constexpr programs_status check_ranks_of_groups(const group_table& t) {
+  programs_status s{.code = programs_code::groups_are_refused};
   if (t.world < 1 || t.world > max_devices) s.groups = {.code = group_code::world_cannot_be, .given = t.world};
   for (int i = 0; i < t.group.size && s.groups.ok(); ++i) s.groups = check_group(t, i);
   if (s.groups.ok()) s.groups = check_ranks(t);
-  return s.groups.ok() ? program_status{} : s;
+  return s.groups.ok() ? programs_status{} : s;
 }
 
-constexpr program_status check_row_of_program(const program_graph& g, const process_group& group, int p, int r) {
+constexpr programs_status check_row_of_program(const program_graph& g, const process_group& group, int p, int r) {
   const program_row& row = g.row.item[r];
   const int common = first_common_rank(group.ranks, row.ranks);
   bool listed = false;
   for (const int turn : row.turn) listed = listed || turn == p;
   if (listed == (common >= 0)) return {};
-  if (listed) return {.code = program_code::row_has_a_foreign_program, .program = p, .row = r};
-  return {.code = program_code::row_misses_a_program, .program = p, .row = r, .rank = common};
+  if (listed) return {.code = programs_code::row_has_a_foreign_program, .program = p, .row = r};
+  return {.code = programs_code::row_misses_a_program, .program = p, .row = r, .rank = common};
 }
 
-constexpr program_status check_group_of_program(const program_graph& g, const group_table& t, int p) {
+constexpr programs_status check_group_of_program(const program_graph& g, const group_table& t, int p) {
   const group_program& one = g.program.item[p];
   if (find_group(t, one.group.text) >= 0) return {};
-  return {.code = program_code::program_names_no_group,
+  return {.code = programs_code::program_names_no_group,
           .program = p,
           .group = nearest_name_of(t.group.size, [&](int i) { return t.group.item[i].name.text; }, one.group.text)};
 }
@@ -148,27 +148,27 @@ constexpr program_status check_group_of_program(const program_graph& g, const gr
 }  // namespace detail
 
 /// By itself. The first reason in the order of its programs, edges and rows; then what they mean together.
-constexpr program_status check_programs(const program_graph& g) {
-  if (g.program.empty()) return {.code = program_code::graph_has_no_program};
-  program_status s;
+constexpr programs_status check_programs(const program_graph& g) {
+  if (g.program.empty()) return {.code = programs_code::graph_has_no_program};
+  programs_status s;
   for (int p = 0; p < g.program.size && s.ok(); ++p) s = detail::check_program(g, p);
   for (int e = 0; e < g.edge.size && s.ok(); ++e) s = detail::check_edge(g, e);
   for (int r = 0; r < g.row.size && s.ok(); ++r) s = detail::check_row(g, r);
   if (s.ok()) s = detail::check_ranks_of_rows(g);
-  if (s.ok() && !detail::times_fit(g)) s.code = program_code::times_overflow;
+  if (s.ok() && !detail::times_fit(g)) s.code = programs_code::times_overflow;
   if (s.ok()) s = detail::blame_cycle(order_of_firing(g.program.size, waits_of(g)));
   return s.ok() ? check_staleness(g) : s;
 }
 
 /// Against the groups as well; these need no modules.
-constexpr program_status check_programs(const program_graph& g, const group_table& t) {
-  program_status s = check_programs(g);
+constexpr programs_status check_programs(const program_graph& g, const group_table& t) {
+  programs_status s = check_programs(g);
   if (s.ok()) s = detail::check_ranks_of_groups(t);
   for (int p = 0; p < g.program.size && s.ok(); ++p) s = detail::check_group_of_program(g, t, p);
   for (int r = 0; r < g.row.size && s.ok(); ++r)
     for (const rank_range& each : g.row.item[r].ranks)
       if (each.first < 0 || each.last >= t.world)
-        return {.code = program_code::row_is_outside_the_world,
+        return {.code = programs_code::row_is_outside_the_world,
                 .row = r,
                 .rank = each.first < 0 || each.first >= t.world ? each.first : each.last,
                 .given = t.world};
@@ -177,7 +177,7 @@ constexpr program_status check_programs(const program_graph& g, const group_tabl
     for (int r = 0; r < g.row.size && s.ok(); ++r) s = detail::check_row_of_program(g, group, p, r);
     for (const rank_range& each : group.ranks)
       if (const int rank = detail::rank_without_row(g, each); rank >= 0 && s.ok())
-        s = {.code = program_code::rank_has_no_row, .program = p, .rank = rank};
+        s = {.code = programs_code::rank_has_no_row, .program = p, .rank = rank};
   }
   return s;
 }

@@ -58,10 +58,10 @@ struct rate_of_swaps {
   static constexpr void apply(program_setting& s) { s.placement.swap_rate = BytesInAUnitOfTime; }
 };
 struct disjoint_placement {
-  static constexpr void apply(program_setting& s) { s.placement.kind = placement_kind::disjoint; }
+  static constexpr void apply(program_setting& s) { s.placement.kind = program_sharing::disjoint; }
 };
 struct colocated_placement {
-  static constexpr void apply(program_setting& s) { s.placement.kind = placement_kind::colocated; }
+  static constexpr void apply(program_setting& s) { s.placement.kind = program_sharing::colocated; }
 };
 
 template <class Argument>
@@ -85,7 +85,7 @@ struct expected;
 
 template <class Given>
 struct argument_of_placed_programs_is_none;
-/// `Code` is of a placement_code, program_code or group_code.
+/// `Code` is of a placement_code, programs_code or group_code.
 template <auto Code, class... Where>
 struct placed_programs_cannot_be;
 
@@ -123,17 +123,17 @@ template <int World, class... Arguments>
 constexpr blamed_programs blame_programs() {
   const program_setting set = setting_of_arguments<World, Arguments...>();
   blamed_programs b{check_placement(set.graph, set.table, set.placement)};
-  const program_status& s = b.status.programs;
+  const programs_status& s = b.status.programs;
   const int program = s.ok() ? b.status.program : s.program, other = s.ok() ? b.status.other : s.other;
   const int group = s.groups.ok() ? s.group : s.groups.group;
   if (program >= 0) b.program = set.graph.program.item[program].name;
-  if (s.code == program_code::edge_stands_twice)
+  if (s.code == programs_code::edge_stands_twice)
     b.other = set.graph.edge.item[other].name;
   else if (other >= 0)
     b.other = set.graph.program.item[other].name;
   if (s.edge >= 0) b.edge = set.graph.edge.item[s.edge].name;
   if (group >= 0) b.group = set.table.group.item[group].name;
-  if (s.code == program_code::program_names_no_group) b.wanted = set.graph.program.item[s.program].group;
+  if (s.code == programs_code::program_names_no_group) b.wanted = set.graph.program.item[s.program].group;
   return b;
 }
 
@@ -162,7 +162,7 @@ template <int World, placed_program_argument... Arguments>
 struct placed_programs_verdict<World, Arguments...> {
   static constexpr blamed_programs blamed = blame_programs<World, Arguments...>();
   static constexpr const placement_status& status = blamed.status;
-  static constexpr const program_status& programs = status.programs;
+  static constexpr const programs_status& programs = status.programs;
   template <auto Code>
   using refused = diag::placed_programs_cannot_be<
       Code, spelled<diag::program_named, program_spelling<blamed, &blamed_programs::program>>,

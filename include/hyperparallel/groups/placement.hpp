@@ -6,7 +6,7 @@
 //   colocated    programs that share a rank share all of theirs, and take turns on them
 //   overlapping  groups meet in any way
 //
-//   hp::program_placement at{.kind = hp::placement_kind::colocated, .device_bytes = 96'000'000'000, .swap_rate = 50'000};
+//   hp::program_placement at{.kind = hp::program_sharing::colocated, .device_bytes = 96'000'000'000, .swap_rate = 50'000};
 //   at.program.push({.resident = 40'000'000'000, .working = 20'000'000'000});                     of each program, a rank
 //   at.program.push({.resident = 60'000'000'000, .working = 30'000'000'000, .swapped = true});
 //   hp::check_placement(graph, table, at).ok(), hp::period_of(hp::with_swaps(graph, at))
@@ -22,23 +22,23 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-enum class placement_kind : unsigned char { disjoint, colocated, overlapping };
+enum class program_sharing : unsigned char { disjoint, colocated, overlapping };
 
-constexpr const char* name_of(placement_kind k) { return enum_name("disjoint\0colocated\0overlapping", k); }
+constexpr const char* name_of(program_sharing k) { return enum_name("disjoint\0colocated\0overlapping", k); }
 
 /// Bytes of a program on each of its ranks.
-struct program_memory {
+struct memory_of_program {
   extent_t resident = 0;  ///< kept between its firings, versions that it reads and writes among them
   extent_t working = 0;   ///< beyond these, while it fires
   bool swapped = false;   ///< what is resident leaves the device while others fire
-  friend constexpr bool operator==(const program_memory&, const program_memory&) = default;
+  friend constexpr bool operator==(const memory_of_program&, const memory_of_program&) = default;
 };
 
 struct program_placement {
-  placement_kind kind = placement_kind::overlapping;
+  program_sharing kind = program_sharing::overlapping;
   extent_t device_bytes = 0;
   extent_t swap_rate = 0;  ///< bytes that a rank copies from or to the slower tier in a unit of the graph's time
-  growing_array<program_memory> program{};
+  growing_array<memory_of_program> program{};
   friend constexpr bool operator==(const program_placement&, const program_placement&) = default;
 };
 
@@ -64,7 +64,7 @@ constexpr const char* name_of(placement_code c) {
 
 struct placement_status {
   placement_code code = placement_code::ok;
-  program_status programs{};
+  programs_status programs{};
   int program = -1, other = -1, row = -1;
   extent_t given = 0, expected = 0;
   constexpr bool ok() const { return code == placement_code::ok; }
@@ -77,7 +77,7 @@ constexpr extent_t bytes_of_phase(const program_graph& g, const program_placemen
   const growing_array<int>& turns = g.row.item[row].turn;
   extent_t sum = at.program.item[turns.item[turn]].working;
   for (int i = 0; i < turns.size; ++i) {
-    const program_memory& m = at.program.item[turns.item[i]];
+    const memory_of_program& m = at.program.item[turns.item[i]];
     if ((i == turn || !m.swapped) && add_overflows(sum, m.resident, sum)) return not_counted;
   }
   return sum;
@@ -115,7 +115,7 @@ constexpr placement_status check_memory(const program_graph& g, const program_pl
     return {.code = memory_of_other_programs, .given = at.program.size, .expected = g.program.size};
   if (at.device_bytes < 1) return {.code = device_has_no_bytes, .given = at.device_bytes};
   for (int p = 0; p < g.program.size; ++p) {
-    const program_memory& m = at.program.item[p];
+    const memory_of_program& m = at.program.item[p];
     if (m.resident < 0 || m.working < 0) return {.code = bytes_are_negative, .program = p};
     if (!swaps(g, at, p)) continue;
     if (at.swap_rate < 1) return {.code = swap_has_no_rate, .program = p, .given = at.swap_rate};
@@ -140,13 +140,13 @@ constexpr bool same_rows(const program_graph& g, int a, int b) {
   return true;
 }
 
-constexpr placement_status check_kind(const program_graph& g, placement_kind kind, int row) {
+constexpr placement_status check_kind(const program_graph& g, program_sharing kind, int row) {
   const growing_array<int>& turn = g.row.item[row].turn;
   for (int i = 1; i < turn.size; ++i) {
     const int first = turn.item[0], p = turn.item[i];
-    if (kind == placement_kind::disjoint)
+    if (kind == program_sharing::disjoint)
       return {.code = placement_code::programs_share_a_rank, .program = p, .other = first, .row = row};
-    if (kind == placement_kind::colocated && !same_rows(g, p, first))
+    if (kind == program_sharing::colocated && !same_rows(g, p, first))
       return {.code = placement_code::groups_differ, .program = p, .other = first, .row = row};
   }
   return {};

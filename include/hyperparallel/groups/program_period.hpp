@@ -20,7 +20,7 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 struct program_period {
-  program_status status{};
+  programs_status status{};
   extent_t time = 0, firings = 1;
   growing_array<program_wait> cycle{};  ///< in the order of time: each ends where the next begins
   growing_array<extent_t> start{};      ///< of each program, times `firings`

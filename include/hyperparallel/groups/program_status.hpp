@@ -6,7 +6,7 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-enum class program_code : unsigned char {
+enum class programs_code : unsigned char {
   ok,
   graph_has_no_program,
   program_name_is_empty_or_too_long,  ///< program `program`
@@ -36,7 +36,7 @@ enum class program_code : unsigned char {
   rank_has_no_row                ///< `rank` of program `program`
 };
 
-constexpr const char* name_of(program_code c) {
+constexpr const char* name_of(programs_code c) {
   return enum_name(
       "ok\0graph_has_no_program\0program_name_is_empty_or_too_long\0program_stands_twice\0duration_is_negative\0"
       "edge_name_is_empty_or_too_long\0edge_stands_twice\0edge_end_is_no_program\0ready_is_negative\0room_is_too_"
@@ -49,13 +49,13 @@ constexpr const char* name_of(program_code c) {
 }
 
 /// What is to blame, by number; -1 where nothing of its kind is.
-struct program_status {
-  program_code code = program_code::ok;
+struct programs_status {
+  programs_code code = programs_code::ok;
   int program = -1, other = -1, edge = -1, row = -1, group = -1, rank = -1;
   extent_t given = 0, expected = 0;
   group_status groups{};
-  constexpr bool ok() const { return code == program_code::ok; }
-  friend constexpr bool operator==(const program_status&, const program_status&) = default;
+  constexpr bool ok() const { return code == programs_code::ok; }
+  friend constexpr bool operator==(const programs_status&, const programs_status&) = default;
 };
 
 }}  // namespace hyperparallel::v0_2

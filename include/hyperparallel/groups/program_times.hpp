@@ -14,7 +14,7 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 struct program_times {
-  program_status status{};
+  programs_status status{};
   int firings = 0;
   growing_array<extent_t> start{}, end{};  ///< at [program · firings + k]
   growing_array<extent_t> idle{};          ///< of each row
@@ -31,14 +31,14 @@ constexpr program_times play_programs(const program_graph& g, int firings, const
   extent_t sum = 0;
   for (int i = 0; i < duration.size && t.status.ok(); ++i) {
     if (duration.item[i] < 0)
-      t.status = {.code = program_code::duration_is_negative, .program = i / firings, .given = duration.item[i]};
+      t.status = {.code = programs_code::duration_is_negative, .program = i / firings, .given = duration.item[i]};
     else if (add_overflows(sum, duration.item[i], sum))
-      t.status.code = program_code::times_overflow;
+      t.status.code = programs_code::times_overflow;
   }
   for (int e = 0; e < g.edge.size && t.status.ok(); ++e) {
     extent_t moves = 0;
     if (multiply_overflows(g.edge.item[e].move, firings, moves) || add_overflows(sum, moves, sum))
-      t.status.code = program_code::times_overflow;
+      t.status.code = programs_code::times_overflow;
   }
   if (!t.status.ok()) return t;
   const growing_array<program_wait> waits = waits_of(g);

@@ -17,10 +17,10 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 enum class wait_kind : unsigned char {
-  itself,   ///< one firing of a program at a time
-  version,  ///< the reader for the writer of edge `number`
-  room,     ///< the writer for the reader of edge `number`
-  turn      ///< in row `number`
+  itself,    ///< one firing of a program at a time
+  delivery,  ///< the reader for the writer of edge `number`
+  room,      ///< the writer for the reader of edge `number`
+  turn       ///< in row `number`
 };
 
 /// Firing k of `to` begins `delay` after the end of firing k − `back` of `from`, where there is such a firing.
@@ -37,7 +37,7 @@ constexpr growing_array<program_wait> waits_of(const program_graph& g) {
   for (int p = 0; p < g.program.size; ++p) w.push({p, p, 1});
   for (int i = 0; i < g.edge.size; ++i) {
     const program_edge& e = g.edge.item[i];
-    w.push({e.from, e.to, e.ready, wait_kind::version, i, e.move});
+    w.push({e.from, e.to, e.ready, wait_kind::delivery, i, e.move});
     if (e.reads == edge_reads::every) w.push({e.to, e.from, e.room - e.ready, wait_kind::room, i});
   }
   for (int r = 0; r < g.row.size; ++r) {
@@ -101,27 +101,27 @@ constexpr growing_array<int> least_backs(int programs, const growing_array<progr
 
 namespace detail {
 
-constexpr program_status blame_wait(program_code code, const program_wait& w) {
-  program_status s{code, w.to, w.from};
-  if (w.kind == wait_kind::version || w.kind == wait_kind::room) s.edge = w.number;
+constexpr programs_status blame_wait(programs_code code, const program_wait& w) {
+  programs_status s{code, w.to, w.from};
+  if (w.kind == wait_kind::delivery || w.kind == wait_kind::room) s.edge = w.number;
   if (w.kind == wait_kind::turn) s.row = w.number;
   return s;
 }
 
-constexpr program_status blame_cycle(const firing_order& f) {
-  return f.ok() ? program_status{} : blame_wait(program_code::programs_wait_for_each_other, f.cycle.item[0]);
+constexpr programs_status blame_cycle(const firing_order& f) {
+  return f.ok() ? programs_status{} : blame_wait(programs_code::programs_wait_for_each_other, f.cycle.item[0]);
 }
 
 }  // namespace detail
 
 /// Whether programs that keep to these waits, and to nothing else, keep to those of the graph and never stand still; names
 /// the first wait that is missing. That a version has been moved is sure where a wait of its edge says so.
-constexpr program_status check_waits(const program_graph& g, const growing_array<program_wait>& kept) {
+constexpr programs_status check_waits(const program_graph& g, const growing_array<program_wait>& kept) {
   const int programs = g.program.size;
   for (const program_wait& w : kept)
     if (w.from < 0 || w.from >= programs || w.to < 0 || w.to >= programs || w.back < 0)
-      return {.code = program_code::wait_is_missing, .program = w.to, .other = w.from};
-  const program_status live = detail::blame_cycle(order_of_firing(programs, kept));
+      return {.code = programs_code::wait_is_missing, .program = w.to, .other = w.from};
+  const programs_status live = detail::blame_cycle(order_of_firing(programs, kept));
   if (!live.ok()) return live;
   const growing_array<int> least = least_backs(programs, kept);
   for (const program_wait& w : waits_of(g)) {
@@ -133,7 +133,7 @@ constexpr program_status check_waits(const program_graph& g, const growing_array
       kept_so = k.kind == w.kind && k.number == w.number && k.from == w.from && k.delay >= w.delay && after >= 0 &&
                 k.back + after <= w.back;
     }
-    if (!kept_so) return detail::blame_wait(program_code::wait_is_missing, w);
+    if (!kept_so) return detail::blame_wait(programs_code::wait_is_missing, w);
   }
   return {};
 }

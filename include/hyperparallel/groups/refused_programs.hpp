@@ -24,7 +24,7 @@ inline std::string text_of_wait(const program_graph& g, const program_wait& w) {
   switch (w.kind) {
     case wait_kind::itself:
       return to + " waits for itself";
-    case wait_kind::version:
+    case wait_kind::delivery:
       return to + " waits for " + edge_at(g, w.number) + " of " + from;
     case wait_kind::room:
       return to + " waits for room in " + edge_at(g, w.number) + " behind " + from;
@@ -46,17 +46,18 @@ inline std::string text_of_cycle(const program_graph& g) {
 }
 
 /// The sentence of a refusal by check_programs, check_waits, period_of or play_programs; "ok" of none.
-inline std::string text_of_refusal(const program_status& s, const program_graph& g, const group_table& t = {}) {
+inline std::string text_of_refusal(const programs_status& s, const program_graph& g, const group_table& t = {}) {
   if (s.ok()) return "ok";
-  if (s.code == program_code::groups_are_refused) return text_of_refusal(s.groups, t);
-  const bool cycle = s.code == program_code::programs_wait_for_each_other;
+  if (s.code == programs_code::groups_are_refused) return text_of_refusal(s.groups, t);
+  const bool cycle = s.code == programs_code::programs_wait_for_each_other;
   const std::string given = std::to_string(s.given), expected = std::to_string(s.expected),
                     rank = std::to_string(s.rank), row = std::to_string(s.row), other_row = std::to_string(s.other),
                     waits = cycle ? text_of_cycle(g) : "";
-  const char* const wanted = s.code == program_code::program_names_no_group ? g.program.item[s.program].group.text : "";
+  const char* const wanted =
+      s.code == programs_code::program_names_no_group ? g.program.item[s.program].group.text : "";
   const slot_text slots[] = {
       {"program_named", detail::program_at(g, s.program)},
-      {"other_program", s.code == program_code::rows_share_a_rank ? "" : detail::program_at(g, s.other)},
+      {"other_program", s.code == programs_code::rows_share_a_rank ? "" : detail::program_at(g, s.other)},
       {"edge_named", detail::edge_at(g, s.edge)},
       {"group_named", s.group < 0 || s.group >= t.group.size ? "" : t.group.item[s.group].name.text},
       {"wanted_group", wanted},
@@ -66,7 +67,7 @@ inline std::string text_of_refusal(const program_status& s, const program_graph&
       {"given", given.c_str()},
       {"expected", expected.c_str()},
       {"waits", waits.c_str()}};
-  return sentence_of((std::string("program_code::") + name_of(s.code)).c_str(), slots).text;
+  return sentence_of((std::string("programs_code::") + name_of(s.code)).c_str(), slots).text;
 }
 
 /// Of check_placement.

@@ -19,7 +19,7 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 struct staleness {
-  program_status status{};
+  programs_status status{};
   int behind = -1;            ///< firings; -1: nothing that is made with the edge comes back to its writer
   growing_array<int> path{};  ///< edges that reach it, from this one to the writer
 };
@@ -76,7 +76,7 @@ constexpr staleness staleness_of(const program_graph& g, int edge) {
     }
   }
   if (changed >= 0) {
-    s.status = {.code = program_code::staleness_is_unbounded, .program = changed, .edge = edge};
+    s.status = {.code = programs_code::staleness_is_unbounded, .program = changed, .edge = edge};
     return s;
   }
   if (most.item[weights.from] < 0) return s;
@@ -92,14 +92,14 @@ constexpr staleness staleness_of(const program_graph& g, int edge) {
 }
 
 /// The first edge that claims less than what holds. Domain: as before.
-constexpr program_status check_staleness(const program_graph& g) {
+constexpr programs_status check_staleness(const program_graph& g) {
   for (int i = 0; i < g.edge.size; ++i) {
     const int claimed = g.edge.item[i].behind;
     if (claimed < 0) continue;
     const staleness s = staleness_of(g, i);
     if (!s.status.ok()) return s.status;
     if (s.behind > claimed)
-      return {.code = program_code::staleness_is_exceeded, .edge = i, .given = claimed, .expected = s.behind};
+      return {.code = programs_code::staleness_is_exceeded, .edge = i, .given = claimed, .expected = s.behind};
   }
   return {};
 }

@@ -11,7 +11,7 @@
 // posted before any is waited for, so no order of ranks or processes can deadlock; blocks belong to MPI from `start` to the end of
 // `finish`, which ends within its patience or throws. A process that has failed sends empty messages in place of those
 // that it owes, and goes on: whoever receives one knows that it fails as well, so that nobody waits in vain and nobody
-// computes with what is not there.
+// computes with what is not there. With sums (message_sums.hpp) what has arrived is compared with what was sent.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,23 +24,11 @@
 #include <hyperparallel/exec/huge_pages.hpp>
 #include <hyperparallel/mpi/byte_type.hpp>
 #include <hyperparallel/mpi/channel.hpp>
+#include <hyperparallel/mpi/message_sums.hpp>
+#include <hyperparallel/mpi/transport.hpp>
 #include <hyperparallel/transfer/copy_schedule.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-enum class mpi_transport : unsigned char {
-  automatic,      ///< shared windows within a host, derived types across
-  shared_window,  ///< windows alone: an error where the ranks are on several hosts
-  derived_types,  ///< messages alone, here and below
-  packed,
-};
-
-constexpr const char* name_of(mpi_transport transport) {
-  constexpr const char* names[] = {"automatic", "shared window", "derived types", "packed"};
-  return names[static_cast<int>(transport)];
-}
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// How a process fares in a run.
 enum class run_health : unsigned char {
@@ -52,23 +40,26 @@ enum class run_health : unsigned char {
 class mpi_messages {
  public:
   /// A synchronous send ends when its receive has been posted, and not before: buffers of MPI hide nothing then.
-  explicit mpi_messages(const mpi_channel& channel, bool synchronous = false)
-      : channel_(channel), synchronous_(synchronous) {}
+  explicit mpi_messages(const mpi_channel& channel, bool synchronous = false, bool has_sums = false)
+      : channel_(channel), synchronous_(synchronous), has_sums_(has_sums) {}
   mpi_messages(const mpi_messages&) = delete;
   mpi_messages& operator=(const mpi_messages&) = delete;
 
-  /// Adds to the message for process `peer` the bytes that `copy` takes from `block` into a dense block.
-  void send(int peer, const strided_copy& copy, const std::byte* block) {
-    sends_[peer].add(copy, const_cast<std::byte*>(block));
+  /// Adds to the message for process `peer` the bytes that `copy` takes from `block` into a dense block. `rank`, here and
+  /// below, is the one that receives them, by which `damaged` speaks.
+  void send(int peer, const strided_copy& copy, const std::byte* block, int rank = -1) {
+    sends_[peer].add(copy, const_cast<std::byte*>(block), rank);
   }
   /// Expects bytes that `copy` takes out of a dense block into `block`.
-  void receive(int peer, const strided_copy& copy, std::byte* block) { receives_[peer].add(copy, block); }
+  void receive(int peer, const strided_copy& copy, std::byte* block, int rank = -1) {
+    receives_[peer].add(copy, block, rank);
+  }
   /// Expects them in staging, densely; returns their place there.
-  std::int64_t receive_staged(int peer, std::int64_t bytes) {
+  std::int64_t receive_staged(int peer, std::int64_t bytes, int rank = -1) {
     strided_copy dense;
     dense.run = bytes;
     dense.target_start = staging_bytes_;
-    receives_[peer].add(dense, nullptr);
+    receives_[peer].add(dense, nullptr, rank);
     staging_bytes_ += ceil_divide(bytes, arena::alignment) * arena::alignment;
     return dense.target_start;
   }
@@ -80,6 +71,10 @@ class mpi_messages {
   void prepare(mpi_transport transport, std::byte* staging = nullptr, store_kind stores = store_kind::cached) {
     stores_ = stores;
     for (auto& [peer, m] : receives_) m.put_into(staging);
+    for (auto& [peer, m] : sends_)
+      if (has_sums_) m.add_sums(side::source);
+    for (auto& [peer, m] : receives_)
+      if (has_sums_) m.add_sums(side::target);
     const bool packs = transport == mpi_transport::packed;
     std::int64_t bytes = 0;
     for (auto* messages : {&sends_, &receives_})
@@ -108,7 +103,10 @@ class mpi_messages {
   void start(run_health health = run_health::sound) {
     begin();
     for (const int p : receives_from()) post_receive(p, health);
-    if (health == run_health::sound) run_all(packing_);  // of all at once, so that blocks are read in ascending order
+    if (health == run_health::sound) {
+      for (auto& [peer, m] : sends_) m.sums.take();
+      run_all(packing_);  // of all at once, so that blocks are read in ascending order
+    }
     for (const int p : sends_to()) post_send(p, health);
   }
   /// Or one by one, in the order in which the peers post them; unpacked ones only. Domain: there is such a message, and
@@ -117,7 +115,10 @@ class mpi_messages {
     requests_.clear();
     posted_.clear();
     hollow_ = false;
+    damaged_ = -1;
   }
+  /// The rank to which something came that is not what was sent, or -1. Known when `finish` has returned.
+  int damaged() const { return damaged_; }
   /// A lost process expects none.
   void post_receive(int peer, run_health health) {
     if (health == run_health::lost) return;
@@ -132,6 +133,7 @@ class mpi_messages {
     message& m = sends_.at(peer);
     posted_.push_back({peer, &m, false});
     const int count = health == run_health::sound ? 1 : 0;
+    if (count != 0 && m.on_wire < 0) m.sums.take();
     if (synchronous_)
       check_mpi(MPI_Issend(m.first, count, m.type.get(), peer, mpi_channel::data_tag, channel_.communicator(),
                            requests_.add()),
@@ -149,10 +151,12 @@ class mpi_messages {
       if (code != MPI_SUCCESS)
         throw mpi_error(mpi_code::call_failed, peer, "message with " + channel_.name(peer) + ": " + mpi_text(code));
       if (!receives) return;
-      if (m->has_arrived(status, channel_.name(peer), peer))
-        run_all(m->unpacking);
-      else
+      if (!m->has_arrived(status, channel_.name(peer), peer)) {
         hollow_ = true;
+        return;
+      }
+      run_all(m->unpacking);
+      if (const int rank = has_sums_ ? m->sums.first_damaged() : -1; rank >= 0 && damaged_ < 0) damaged_ = rank;
     });
   }
 
@@ -173,6 +177,7 @@ class mpi_messages {
     strided_copy copy{};
     std::byte* block = nullptr;
     std::int64_t offset = 0;  ///< of its bytes in the message
+    int rank = -1;            ///< that receives it
 
     std::byte* begin(side s) const { return block + (s == side::source ? copy.source_start : copy.target_start); }
     const std::int64_t* step(side s) const { return s == side::source ? copy.source_step : copy.target_step; }
@@ -185,10 +190,19 @@ class mpi_messages {
     byte_type type;
     std::int64_t on_wire = -1;  ///< where a packed message begins; negative: it goes from and to its places
     copy_schedule unpacking;
+    message_sums sums;  ///< none unless they are asked for
 
-    void add(const strided_copy& copy, std::byte* block) {
-      pieces.push_back({copy, block, bytes});
+    void add(const strided_copy& copy, std::byte* block, int rank) {
+      pieces.push_back({copy, block, bytes, rank});
       bytes += byte_count(copy);
+    }
+    /// A last piece, of sums of those before it.
+    void add_sums(side here) {
+      for (const piece& p : pieces)
+        sums.add(here == side::source ? p.copy : message_sums::reversed(p.copy), p.block, p.rank);
+      strided_copy last;
+      last.run = sums.bytes();
+      add(last, sums.data(), -1);
     }
 
     /// Pieces without a block lie in staging.
@@ -270,7 +284,7 @@ class mpi_messages {
   };
 
   const mpi_channel& channel_;
-  bool synchronous_;
+  bool synchronous_, has_sums_;
   std::map<int, message> sends_, receives_;  ///< by peer
   arena wire_;                               ///< of all packed messages
   copy_schedule packing_;
@@ -279,8 +293,7 @@ class mpi_messages {
   std::vector<posted> posted_;  ///< in the order of the requests
   std::int64_t staging_bytes_ = 0;
   bool hollow_ = false;  ///< one of them was empty
+  int damaged_ = -1;
 };
 
-}  // namespace detail
-
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -9,12 +9,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <hyperparallel/mpi/messages.hpp>
 #include <hyperparallel/mpi/world.hpp>
+#include <hyperparallel/transfer/move_task.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
+#include <hyperparallel/world/task_checks.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
@@ -24,10 +27,13 @@ class move_messages {
   /// `target(rank)` where the one lies that it writes. O(ranks that concern the process · transfers).
   template <class Source, class Target>
   move_messages(const mpi_world& world, const sharded_program& p, const move_pulls& pulls, int step, int row,
-                const Source& source, const Target& target)
-      : messages_(world.channel(), world.options().synchronous_sends) {
+                const Source& source, const Target& target, task_checks* checks = nullptr)
+      : messages_(world.channel(), world.options().synchronous_sends, checks != nullptr && checks->checks_moves()),
+        checks_(checks),
+        step_(step),
+        row_(row) {
     const auto end_of = [&](const auto& address, int rank) -> end {
-      return {world.process_of(rank), world.hosts(rank) ? address(rank) : nullptr};
+      return {world.process_of(rank), world.hosts(rank) ? address(rank) : nullptr, rank};
     };
     const program_move& move = p.move[p.step[step].index];
     const int to = part_of_value(p, move.target), positions = ranks_of_part(p, to);
@@ -54,9 +60,13 @@ class move_messages {
     messages_.prepare(mpi_transport::derived_types, staging);
     for (kept_term& k : kept_) k.to = staging + message_bytes_ + k.offset;
     std::vector<fold_record> here, staged;
+    for (repeat& r : repeats_) {
+      std::vector<const std::byte*> block;
+      for (const term& t : r.terms) block.push_back(address_of(t, staging));
+      r.task.emplace(r.records, [&](int i) { return block[static_cast<std::size_t>(i)]; }, r.target);
+    }
     for (fold& f : fold_) {
-      for (const term& t : f.terms)
-        f.block.push_back(t.block != nullptr ? t.block : staging + t.place + (t.is_kept ? message_bytes_ : 0));
+      for (const term& t : f.terms) f.block.push_back(address_of(t, staging));
       (f.here ? here : staged).push_back({f.copy, f.block, f.target, f.how});
     }
     folds_here_ = copy_schedule({}, here);
@@ -92,12 +102,27 @@ class move_messages {
     run_all(folds_staged_);
     return true;
   }
+  /// Compares what has come with what was sent, and what was copied or summed with the same once more; keeps and compares
+  /// sums of blocks. Behind a `close` that is true, in training step `number`. Throws corruption_error.
+  void check(std::int64_t number) const {
+    if (checks_ == nullptr) return;
+    if (messages_.damaged() >= 0) checks_->refuse_move(step_, messages_.damaged(), -1);
+    checks_->take_move(step_, row_);
+    for (const repeat& r : repeats_)
+      if (checks_->repeats_move(step_, r.rank, number)) checks_->repeat_move(step_, r.rank, *r.task);
+    checks_->check_move(step_, row_);
+  }
+  /// What the row writes is not there.
+  void forget() const {
+    if (checks_ != nullptr) checks_->forget_move(step_, row_);
+  }
 
  private:
   /// A rank's side of a transfer; its block is null where another process hosts it.
   struct end {
     int process = 0;
     std::byte* block = nullptr;
+    int rank = 0;
   };
   /// Of a fold: in the sender's block, or in staging, where it has come from a peer or is kept.
   struct term {
@@ -120,11 +145,27 @@ class move_messages {
     bool here = true;  ///< all terms are
     std::vector<const std::byte*> block{};
   };
+  /// What a rank of this process gets by copies and sums, to be done once more.
+  struct repeat {
+    receiver_records records{};
+    std::vector<term> terms{};
+    std::byte* target = nullptr;
+    int rank = 0;
+    std::optional<move_task> task{};
+  };
+
+  const std::byte* address_of(const term& t, const std::byte* staging) const {
+    return t.block != nullptr ? t.block : staging + t.place + (t.is_kept ? message_bytes_ : 0);
+  }
 
   /// What the receiver at `to` does, as far as it concerns this process. `sender(rank)` is the end of a sender.
   template <class Sender>
   void add_records(const receiver_records& all, const end& to, const Sender& sender) {
     if (to.block != nullptr && all.fill.elements > 0) fills_.push_back({all.fill, to.block});
+    if (to.block != nullptr && checks_ != nullptr) {
+      repeats_.push_back({{}, {}, to.block, to.rank});
+      repeats_.back().records.fold = all.fold;
+    }
     std::vector<end> terms;
     for (const step_record& r : all.record) {
       terms.clear();
@@ -138,11 +179,13 @@ class move_messages {
 
   void add_copy(const end& from, const end& to, const receiver_records& all, const step_record& r) {
     if (from.block != nullptr && to.block != nullptr) {
-      if (r.part.rank > 0 || from.block != to.block) copies_.push_back({r.copy, from.block, to.block});
+      if (r.part.rank == 0 && from.block == to.block) return;
+      copies_.push_back({r.copy, from.block, to.block});
+      add_repeat(r, r.copy, {{from.block}}, to.block);
     } else if (from.block != nullptr) {
-      messages_.send(to.process, all.pack(r), from.block);
+      messages_.send(to.process, all.pack(r), from.block, to.rank);
     } else if (to.block != nullptr) {
-      messages_.receive(from.process, all.unpack(r), to.block);
+      messages_.receive(from.process, all.unpack(r), to.block, to.rank);
     }
   }
 
@@ -150,7 +193,7 @@ class move_messages {
     const strided_copy out = all.pack(r);
     if (to.block == nullptr) {
       for (const end& one : terms)
-        if (one.block != nullptr) messages_.send(to.process, out, one.block);
+        if (one.block != nullptr) messages_.send(to.process, out, one.block, to.rank);
       return;
     }
     fold f{r.copy, {}, to.block, all.fold};
@@ -162,9 +205,27 @@ class move_messages {
       else if (one.block != nullptr)
         f.terms.push_back(keep(out, one.block));
       else
-        f.terms.push_back({nullptr, messages_.receive_staged(one.process, byte_count(f.copy))});
+        f.terms.push_back({nullptr, messages_.receive_staged(one.process, byte_count(f.copy), to.rank)});
     }
+    add_repeat(r, f.copy, f.terms, to.block);
     fold_.push_back(std::move(f));
+  }
+
+  /// But for what replaces one of its own terms.
+  void add_repeat(const step_record& r, const strided_copy& copy, const std::vector<term>& terms,
+                  const std::byte* target) {
+    if (checks_ == nullptr) return;
+    for (const term& t : terms)
+      if (t.block == target) return;
+    repeat& of = repeats_.back();
+    step_record again = r;
+    again.copy = copy;
+    again.first_term = static_cast<int>(of.terms.size());
+    for (const term& t : terms) {
+      of.records.sender.push_back(static_cast<int>(of.terms.size()));
+      of.terms.push_back(t);
+    }
+    of.records.record.push_back(again);
   }
 
   /// Into staging, beside the terms of others.
@@ -186,6 +247,9 @@ class move_messages {
   std::vector<fold> fold_;  ///< until it is prepared
   copy_schedule folds_here_, folds_staged_;
   std::int64_t message_bytes_ = 0, kept_bytes_ = 0;
+  task_checks* checks_;  ///< none: nothing is checked
+  int step_, row_;
+  std::vector<repeat> repeats_;
 };
 
 }}}  // namespace hyperparallel::v0_2::detail

@@ -27,9 +27,11 @@ class mpi_program_run {
   /// Program and memory have to outlive it. Throws program_error with the operator that has no kernel, mpi_error,
   /// std::bad_alloc.
   mpi_program_run(const mpi_world& world, const lowered_program& l, const lowered_run& run,
-                  const program_memory& memory, kernel_choice choose, data_type computes = data_type::f32)
+                  const program_memory& memory, kernel_choice choose, data_type computes = data_type::f32,
+                  task_checks* checks = nullptr)
       : world_(world),
         program_(l.program),
+        checks_(checks),
         phases_(run.phases),
         reads_(run.reads),
         writes_(run.plan.writes),
@@ -100,6 +102,12 @@ class mpi_program_run {
       std::string what = complaint_of([&] { is_there = carry_out(e, m, health, patience); });
       if (!what.empty()) fail(run_health::lost, name_of_step(program_, row_[e.row].step) + ": " + what);
       if (!is_there && health == run_health::sound) health = run_health::stopped;
+      if (e.kind != split_kind::close) continue;
+      if (health != run_health::sound)
+        m.forget();
+      else if (what = complaint_of([&] { m.check(training_step); }); !what.empty())
+        fail(run_health::stopped, "step " + std::to_string(row_[e.row].step) + ": " +
+                                      name_of_step(program_, row_[e.row].step) + " failed: " + what);
     }
     return out;
   }
@@ -174,7 +182,8 @@ class mpi_program_run {
     const auto source = [&](int rank) { return memory.address(from, rank); };
     const auto target = [&](int rank) { return memory.address(to, rank); };
     move_[static_cast<std::size_t>(row)] =
-        &moves_.emplace_back(world_, program_, how, row_[row].step, part, source, target);
+        &moves_.emplace_back(world_, program_, how, row_[row].step, part, source, target,
+                             program_.move[number].detaches ? nullptr : checks_);
   }
 
   /// Of all ranks, wherever they live.
@@ -203,7 +212,13 @@ class mpi_program_run {
     for (std::size_t i = 0; i < c.call.size(); ++i) {
       operator_call call = c.call[i];
       call.step = number_of_call(training_step, c.micro_batch);
-      if (std::string what = complaint_of([&] { c.kernel(call); }); !what.empty())
+      const auto work = [&] {
+        if (checks_ != nullptr)
+          checks_->compute(c.step, c.rank[i], training_step, c.kernel, call);
+        else
+          c.kernel(call);
+      };
+      if (std::string what = complaint_of(work); !what.empty())
         return "step " + std::to_string(c.step) + " on rank " + std::to_string(c.rank[i]) + ": " +
                name_of_step(program_, c.step) + " failed: " + what;
     }
@@ -216,6 +231,7 @@ class mpi_program_run {
 
   mpi_world world_;
   const sharded_program& program_;
+  task_checks* checks_;  ///< none: nothing is checked
   unsigned phases_;
   growing_array<int> reads_;
   growing_array<bool> writes_, survives_;

@@ -16,7 +16,8 @@
 // mpi_error. After an exception of a kernel the world can go on; after a message that did not come, or a silent
 // process, it is broken. A process waits for each message as long as for an agreement, so that the world's timeout has
 // to be longer than the computations by which processes may differ. Of the options `execution` says nothing
-// here: kernels run on the thread that calls, those of the process's ranks one after the other.
+// here: kernels run on the thread that calls, those of the process's ranks one after the other. With `checks` what is found
+// (world/corruption_checks.hpp) ends the run on all processes alike, as a kernel that throws does, with rank, task and tensor.
 
 #include <algorithm>
 #include <cstdint>
@@ -32,6 +33,7 @@
 #include <hyperparallel/world/model_run.ipp>
 #include <hyperparallel/world/program_tasks.hpp>
 #include <hyperparallel/world/program_values.ipp>
+#include <hyperparallel/world/task_checks.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -79,6 +81,11 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
         world_(world),
         name_(name),
         kernels_(options.kernels != nullptr ? options.kernels : &kernel_of<T>) {
+    if (options.checks.any()) {
+      checks_ = std::make_unique<detail::task_checks>(this->program(), this->lowered_.pulls, this->slots_,
+                                                      *this->memory_, options.checks);
+      this->keep_sums(checks_->sums());
+    }
     world.channel().agree(name + ", memory");
   } catch (const mpi_error&) {
     throw;
@@ -93,15 +100,14 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     lowered_program p;
     std::string statement;
     const std::string complaint = detail::complaint_of([&] {
-      if (options.checks.any()) throw program_error("checks: tasks are checked on threads, not over MPI");
       p = lowered_for(make(), data_type_of<T>, options);
       if (const int n = ranks_of(p.program); n != world.ranks())
         throw program_error("the program is for " + std::to_string(n) + " ranks, the world has " +
                             std::to_string(world.ranks()));
       statement = std::string("elements ") + name_of(data_type_of<T>) + "\nlookahead " +
                   std::to_string(options.lookahead) + "\nvector queue " + std::to_string(options.vector_queue ? 1 : 0) +
-                  "\noverflow " + std::to_string(static_cast<int>(options.overflow)) + "\n" +
-                  statement_of(p.program, p.pulls.moves);
+                  "\noverflow " + std::to_string(static_cast<int>(options.overflow)) + "\nchecks " +
+                  text_of(options.checks) + "\n" + statement_of(p.program, p.pulls.moves);
     });
     world.channel().agree(name, statement, complaint);
     return p;
@@ -133,8 +139,9 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     for (const std::unique_ptr<detail::mpi_program_run>& r : run_)
       if (r->phases() == phases) return *r;
     if (this->lowered_.find_run(phases) == nullptr) add_run(this->lowered_, phases);
-    return *run_.emplace_back(std::make_unique<detail::mpi_program_run>(
-        world_, this->lowered_, *this->lowered_.find_run(phases), *this->memory_, kernels_, data_type_of<T>));
+    return *run_.emplace_back(
+        std::make_unique<detail::mpi_program_run>(world_, this->lowered_, *this->lowered_.find_run(phases),
+                                                  *this->memory_, kernels_, data_type_of<T>, checks_.get()));
   }
 
   /// What is on its way when a value is read.
@@ -144,7 +151,8 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     std::vector<std::int64_t> place{};  ///< of each block in staging
     arena staging{};
 
-    reading(const detail::mpi_channel& channel, bool synchronous) : messages(channel, synchronous) {}
+    reading(const detail::mpi_channel& channel, bool synchronous, bool has_sums)
+        : messages(channel, synchronous, has_sums) {}
   };
 
   /// Each block that is to be gathered goes from the process that has it to all others. If messages do not come, those
@@ -157,6 +165,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     std::unique_ptr<reading> way;
     std::string complaint = detail::complaint_of([&] {
       value = choose();
+      this->check_bits(value);
       way = way_of(value);
     });
     channel.agree(round, this->label(t) + ", value " + std::to_string(value), complaint);
@@ -168,21 +177,27 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
       static_cast<void>(way.release());
       channel.agree_after_messages(round, complaint);
     }
+    if (checks_ != nullptr) {  // one that has something else must not go on alone
+      const int damaged = way->messages.damaged();
+      channel.agree(round + ", end", {},
+                    damaged < 0 ? "" : corruption_error(damaged, this->program().graph.name_of_tensor(t)).what());
+    }
     this->memory_->gather(value, whole, way->block, [&](std::size_t i, int rank) -> const std::byte* {
       return world_.hosts(rank) ? this->memory_->block(value, rank) : way->staging.data() + way->place[i];
     });
   }
 
   std::unique_ptr<reading> way_of(int value) const {
-    auto way = std::make_unique<reading>(world_.channel(), world_.options().synchronous_sends);
+    auto way = std::make_unique<reading>(world_.channel(), world_.options().synchronous_sends,
+                                         checks_ != nullptr && checks_->checks_moves());
     way->block = this->memory_->gathered_blocks(value);
     strided_copy whole;
     whole.run = local_bytes(this->program(), value);
     for (const gathered_block& b : way->block) {
       const int from = world_.process_of(b.rank);
-      way->place.push_back(from == world_.process() ? 0 : way->messages.receive_staged(from, whole.run));
+      way->place.push_back(from == world_.process() ? 0 : way->messages.receive_staged(from, whole.run, b.rank));
       for (int p = 0; from == world_.process() && p < world_.processes(); ++p)
-        if (p != from) way->messages.send(p, whole, this->memory_->block(value, b.rank));
+        if (p != from) way->messages.send(p, whole, this->memory_->block(value, b.rank), b.rank);
     }
     way->staging = arena(way->messages.staging_bytes());
     way->messages.prepare(mpi_transport::derived_types, way->staging.data());
@@ -195,6 +210,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   std::int64_t training_step_ = 1;
   int runs_ = 0;
   mutable int reads_ = 0;
+  std::unique_ptr<detail::task_checks> checks_;  ///< none where nothing is checked
   std::vector<std::unique_ptr<detail::mpi_program_run>> run_;
 };
 

@@ -10,11 +10,15 @@
 // least often again, experts for products of experts. Their order is that of section_order.hpp, so the queue of moves and
 // that of operators work on different tiles.
 //
+// An operator that has none of the dims of its section and that no marked operator of its phase reads from, a weight gradient of
+// rows, stays whole in it.
+//
 // Laws: each tile of a step stands there once, and the rest of the program as before but for that order; a step comes
 // after what it reads, and after readers of what it writes. A section without a move, or without a dim that every device
-// cuts alike and into few runs of bytes, stays as it is; so do moves that reduce, rotate, stage or go between parts or
-// tiers. Every built-in operator computes tiles with the bits of the whole (`check_operator` asks it of any). What a tiled
-// program is worth says the proof of its plan (lowering/program_proof.hpp). O(steps · accesses + tiles).
+// cuts alike and into few runs of bytes, stays as it is; so do moves of several steps, those that rotate or go between
+// parts or tiers, and those whose target is partial. Every built-in operator computes tiles with the bits of the whole
+// (`check_operator` asks it of any). What a tiled program is worth says the proof of its plan (lowering/program_proof.hpp).
+// O(steps · accesses + tiles).
 
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
@@ -93,11 +97,26 @@ class program_tiler {
   constexpr bool is_marked(const program_step& s) const {
     return !s.is_move && marked_.item[p_.compute.item[s.index].op];
   }
-  /// Values that a marked operator reads.
+  /// Values that a marked operator reads in the phase in which they are made.
   constexpr void find_readers() {
     feeds_.resize(p_.value.size, false);
+    growing_array<graph_phase> made(p_.value.size, graph_phase::forward);
+    growing_array<bool> known(p_.value.size, false);
     for (const program_step& s : p_.step)
-      if (is_marked(s)) visit_values(p_, s, [&](int v, bool writes) { feeds_.item[v] = feeds_.item[v] || !writes; });
+      visit_values(p_, s, [&](int v, bool writes) {
+        if (!writes) {
+          feeds_.item[v] = feeds_.item[v] || (is_marked(s) && known.item[v] && made.item[v] == s.phase);
+        } else {
+          made.item[v] = s.phase;
+          known.item[v] = true;
+        }
+      });
+  }
+  /// Whether no marked operator reads on what the step makes: weight gradients, which sum over rows.
+  constexpr bool is_last_of_its_phase(const program_step& s) const {
+    bool last = !s.is_move;
+    visit_values(p_, s, [&](int v, bool writes) { last = last && !(writes && feeds_.item[v]); });
+    return last;
   }
 
   // ---- sections ----
@@ -115,7 +134,7 @@ class program_tiler {
       const program_move& m = p_.move.item[s.index];
       const move_kind& kind = kind_of(moves_, s.index);
       if (cache_operator_of(p_, m) != cache_operator::within_tier || is_hand_over(p_, m) || kind.travel != 0 ||
-          kind.steps != 1 || kind.staged_bytes > 0 || is_partial(p_.value.item[m.source].layout))
+          kind.steps != 1 || kind.staged_bytes > 0 || is_partial(p_.value.item[m.target].layout))
         return dims;
       const graph_tensor& t = tensor_of(m.source);
       for (int d = 0; d < t.shape.rank; ++d)
@@ -147,8 +166,9 @@ class program_tiler {
     const program_step& s = p_.step.item[i];
     const dim_set own = dims_of(s);
     dim_set common = tile_.empty() ? own : dims_.common_with(own);
-    if (own.count > 0 && wants_tiles(s, common)) {
-      if (common.count == 0 || behind_.meets(p_, s)) {
+    const bool beside = common.count == 0 && !tile_.empty() && is_last_of_its_phase(s) && choose_cut().dim >= 0;
+    if (own.count > 0 && !beside && wants_tiles(s, common)) {
+      if (common.count == 0 || behind_.meets(p_, s) || ends_the_cut(i, common)) {
         end_section();
         common = own;
       }
@@ -160,6 +180,17 @@ class program_tiler {
     }
     add(i, false);
     if (tiled_.meets(p_, s) || behind_.meets(p_, s)) behind_.add(p_, s);
+  }
+  /// Whether the section can be cut along one of its dims, but with the step along none that is left.
+  constexpr bool ends_the_cut(int i, const dim_set& common) {
+    if (tile_.empty() || common.count == dims_.count || choose_cut().dim < 0) return false;
+    const dim_set before = dims_;
+    dims_ = common;
+    tile_.push(i);
+    const bool ends = choose_cut().dim < 0;
+    --tile_.size;
+    dims_ = before;
+    return ends;
   }
   constexpr void add(int i, bool tiled) {
     section_.push({i, tiled, options_.duration.size == p_.step.size ? options_.duration.item[i] : extent_t{1} << 20});

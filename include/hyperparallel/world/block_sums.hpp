@@ -42,6 +42,10 @@ class block_sums {
   list pieces_of(int place, int value, const step_tile& tile, int rank) const;
 
   void take(const list& pieces);
+  /// What is there is nobody's any more.
+  void forget(const list& pieces) {
+    for (const int i : pieces) piece_[static_cast<std::size_t>(i)].known = false;
+  }
   /// Throws corruption_error.
   void check(const list& pieces) const;
 

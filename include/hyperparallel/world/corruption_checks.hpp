@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a world on threads does against results that are silently wrong, and what it throws when it finds one.
+// What a world does against results that are silently wrong, on threads and over MPI, and what it throws when it finds one.
 //
 // Plans are deterministic: a task that runs twice on the same bytes writes the same bytes, and what one task has written is
 // what the next one reads. Whatever breaks either law is an error of the machine, of a kernel that is not deterministic, or
@@ -8,7 +8,7 @@
 //
 // Laws: no error without a difference; a difference ends the run as a kernel that throws does (exec/failure.hpp: the
 // `task_error` has it nested), and what the run would have written has no value after it. Bits of training are those
-// without checks. Costs: `tasks` doubles the computing of its share, `moves` the copying, `state` reads what tasks
+// without checks. Between processes a message has a checksum with `moves` and with `state`. Costs: `tasks` doubles the computing of its share, `moves` the copying, `state` reads what tasks
 // read and write once more; memory is what the largest task writes, a thread.
 
 #include <cstdint>
@@ -25,6 +25,12 @@ struct corruption_checks {
 
   constexpr bool any() const { return tasks || moves || state; }
 };
+
+/// "tasks moves state share 1", what is asked of it.
+inline std::string text_of(const corruption_checks& c) {
+  return std::string(c.tasks ? "tasks " : "") + (c.moves ? "moves " : "") + (c.state ? "state " : "") + "share " +
+         std::to_string(c.share);
+}
 
 /// Bits that are not what they ought to be.
 struct corruption_error : std::runtime_error {

@@ -93,7 +93,7 @@ HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program
   return call;
 }
 
-/// Those records cut to a tile of the dim at place `d`. Domain: records of one term, without a fill.
+/// Those records cut to a tile of the dim at place `d`. Domain: no fill.
 HYPERPARALLEL_BODY receiver_records detail::records_in_tile(const receiver_records& all, const step_tile& tile, int d,
                                                             int receiver) {
   receiver_records some = all;
@@ -106,9 +106,10 @@ HYPERPARALLEL_BODY receiver_records detail::records_in_tile(const receiver_recor
       one.part.dim[d] = {from, to};
       one.first_term = static_cast<int>(some.sender.size());
       one.copy = flatten(copy_between(one.held, some.wanted, one.part, some.element_bytes));
-      const int sender = all.senders(r)[0];
-      if (sender != receiver) some.received += some.bytes(one);
-      some.sender.push_back(sender);
+      for (int k = 0; k < r.terms; ++k) {
+        some.sender.push_back(all.senders(r)[k]);
+        if (some.sender.back() != receiver) some.received += some.bytes(one);
+      }
       some.record.push_back(one);
     });
   return some;

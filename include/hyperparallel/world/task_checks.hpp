@@ -36,6 +36,22 @@ class task_checks {
   /// The transfers of a row of a move on one rank. Throws corruption_error.
   void move(int step, int row, int rank, std::int64_t number, const move_task& task);
 
+  /// A row of a move whose parts others carry out, as processes do. Whether anything is to be done;
+  bool checks_moves() const { return checks_.moves || checks_.state; }
+  /// sums of what it wrote to the ranks here; of what it read of them; those of what it was to write are no more.
+  void take_move(int step, int row);
+  void check_move(int step, int row) const;
+  void forget_move(int step, int row);
+  /// Whether what a rank got is to be brought once more; brings it into other memory, and compares. Throw corruption_error.
+  bool repeats_move(int step, int rank, std::int64_t number) const {
+    return checks_.moves && is_repeated(step, rank, number);
+  }
+  void repeat_move(int step, int rank, const move_task& task) const;
+  /// What a move brought to a rank is another thing. `byte` of the rank's block, or -1.
+  [[noreturn]] void refuse_move(int step, int rank, std::int64_t byte) const {
+    refuse(program_.move[program_.step[step].index].target, rank, byte);
+  }
+
   /// None where `corruption_checks::state` is not asked.
   block_sums* sums() { return checks_.state ? &sums_ : nullptr; }
 
@@ -53,6 +69,8 @@ class task_checks {
 
   void add_compute(int step, const program_memory& memory);
   void add_move(int step, const program_pulls& pulls, const program_slots& s);
+  /// Of all ranks in a row of a move, each piece once.
+  block_sums::list pieces_of_row(int step, int row, bool written) const;
   bool is_repeated(int step, int rank, std::int64_t number) const;
   /// Throws corruption_error.
   [[noreturn]] void refuse(int value, int rank, std::int64_t byte) const;

@@ -2,6 +2,7 @@
 #pragma once
 // Bodies of task_checks.hpp; see support/compiled.hpp.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -55,6 +56,7 @@ HYPERPARALLEL_BODY void task_checks::add_compute(int step, const program_memory&
   const int part = part_of_step(p, s), first = first_rank_of(p, part);
   for (int rank = first; rank < first + ranks_of_part(p, part); ++rank) {
     compute_uses& uses = compute_[static_cast<std::size_t>(step)].emplace_back();
+    if (!memory.hosts(rank)) continue;
     bool is_replaced[max_operands] = {};
     for (int r = 0; r < op.result_count; ++r) {
       uses.result[r] = runs_of(p, c.result[r], s.tile, rank);
@@ -119,7 +121,8 @@ HYPERPARALLEL_BODY bool task_checks::is_repeated(int step, int rank, std::int64_
 
 HYPERPARALLEL_BODY void task_checks::refuse(int value, int rank, std::int64_t byte) const {
   const graph_tensor& t = program_.graph.tensor[program_.value[value].tensor];
-  throw corruption_error(rank, program_.graph.name_of_tensor(program_.value[value].tensor), byte / bytes_of(t.type));
+  throw corruption_error(rank, program_.graph.name_of_tensor(program_.value[value].tensor),
+                         byte < 0 ? byte : byte / bytes_of(t.type));
 }
 
 HYPERPARALLEL_BODY void task_checks::compute(int step, int rank, std::int64_t number, const tile_kernel& kernel,
@@ -166,13 +169,39 @@ HYPERPARALLEL_BODY void task_checks::move(int step, int row, int rank, std::int6
       static_cast<std::size_t>(row * ranks_of_part(program_, part) + rank - first_rank_of(program_, part));
   const move_uses& uses = move_[static_cast<std::size_t>(step)][place];
   if (checks_.state) sums_.take(uses.written);
-  if (checks_.moves && is_repeated(step, rank, number)) {
-    std::byte* const other = memory_of_second_run(0, task.reach());
-    task.run_into(other);
-    if (const std::int64_t at = task.first_difference(other); at >= 0) refuse(m.target, rank, at);
-  }
+  if (repeats_move(step, rank, number)) repeat_move(step, rank, task);
   if (checks_.state)
     for (const block_sums::list& pieces : uses.read) sums_.check(pieces);
+}
+
+HYPERPARALLEL_BODY void task_checks::repeat_move(int step, int rank, const move_task& task) const {
+  std::byte* const other = memory_of_second_run(0, task.reach());
+  task.run_into(other);
+  if (const std::int64_t at = task.first_difference(other); at >= 0) refuse_move(step, rank, at);
+}
+
+HYPERPARALLEL_BODY block_sums::list task_checks::pieces_of_row(int step, int row, bool written) const {
+  block_sums::list all;
+  const int ranks = ranks_of_part(program_, part_of_step(program_, program_.step[step]));
+  for (int r = 0; r < ranks; ++r) {
+    const move_uses& uses = move_[static_cast<std::size_t>(step)][static_cast<std::size_t>(row * ranks + r)];
+    if (written) all.insert(all.end(), uses.written.begin(), uses.written.end());
+    for (std::size_t i = 0; i < uses.read.size() && !written; ++i)
+      all.insert(all.end(), uses.read[i].begin(), uses.read[i].end());
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+HYPERPARALLEL_BODY void task_checks::take_move(int step, int row) {
+  if (checks_.state) sums_.take(pieces_of_row(step, row, true));
+}
+HYPERPARALLEL_BODY void task_checks::check_move(int step, int row) const {
+  if (checks_.state) sums_.check(pieces_of_row(step, row, false));
+}
+HYPERPARALLEL_BODY void task_checks::forget_move(int step, int row) {
+  if (checks_.state) sums_.forget(pieces_of_row(step, row, true));
 }
 
 }}}  // namespace hyperparallel::v0_2::detail

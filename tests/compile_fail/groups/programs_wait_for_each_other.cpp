@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rollout waits for weights and training for samples, and neither is there at the start.
 // expect: diag::placed_programs_cannot_be<
-// expect: program_code::programs_wait_for_each_other
+// expect: programs_code::programs_wait_for_each_other
 // expect: program_named<
 // expect: edge_named<
 #include <hyperparallel/mpmd.hpp>

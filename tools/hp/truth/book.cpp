@@ -13,6 +13,7 @@
 #include "../refusals.hpp"
 #include "../replay/truth_kinds.hpp"
 #include "devices.hpp"
+#include "kernel_row.hpp"
 #include "null_model.hpp"
 #include "ratios.hpp"
 #include "step_seconds.hpp"
@@ -37,6 +38,7 @@ void read_file(const std::string& path, truth_book& book) {
   const std::vector<unsigned char> bytes = bytes_of(path);
   std::string_view left(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::string device = device_without_a_row;
+  json constants;
   for (long number = 1; !left.empty(); ++number) {
     const std::string_view line = left.substr(0, left.find('\n'));
     left.remove_prefix(std::min(line.size() + 1, left.size()));
@@ -45,8 +47,14 @@ void read_file(const std::string& path, truth_book& book) {
     const json row = json::parse(line, nullptr, false);
     if (row.is_discarded() || !row.is_object()) throw hp_tool::bad_input(place + "malformed JSON");
     try {
+      const std::string kind = text_in(row, "kind");
+      if (kind == "constants") constants = row;
+      if (is_kernel_row(kind)) {
+        book.measured.push_back(read_kernel_row(row, constants));
+        continue;
+      }
       if (is_measured_row(row)) {
-        if (text_in(row, "kind") == "device") device = text_in(row, "name");
+        if (kind == "device") device = text_in(row, "name");
         book.measured.push_back(read_measured_row(row, device));
         continue;
       }

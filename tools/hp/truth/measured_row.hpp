@@ -23,6 +23,7 @@ struct measured_row {
   bool is_operator = false;  ///< one operator, or the device itself
   prediction said{};
   std::vector<measured_amount> amounts{};  ///< of those that are predicted
+  double tolerance = 0;                    ///< that they must keep to; 0: none
 };
 
 /// Whether a row of the file is one of these.
