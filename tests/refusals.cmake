@@ -134,12 +134,12 @@ if(TARGET omni_modal)
   hyperparallel_add_refusal(omni_modal strategies 1 "--strategies names 1, the table has 3 groups" --groups "${groups}" --strategies tp)
   hyperparallel_add_refusal(omni_modal strategy_of_group 1 "group seeing: no strategy is called \"dq\", the nearest is \"dp\""
                             --groups "${groups}" --strategies tp,dq,dp)
-  hyperparallel_add_refusal(omni_modal groups_and_placement 2 "--groups excludes --placement" --placement apart --groups "${groups}")
+  hyperparallel_add_refusal(omni_modal groups_and_placement 2 "--placement excludes --groups" --placement apart --groups "${groups}")
   file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/no_audio.json"
        [=[{"groups": [{"name": "all", "ranks": ["0-1"]}], "modules": [{"name": "most", "group": "all", "operators": ["text.*", "vision.*", "fusion.*"]}]}]=])
   hyperparallel_add_refusal(omni_modal module_without_group 1 "operator audio.frame belongs to none of the 1 modules"
                             --groups "${CMAKE_CURRENT_BINARY_DIR}/no_audio.json")
-  hyperparallel_add_refusal(omni_modal large_trains_nothing 2 "--large excludes --steps" --large --steps 3)
+  hyperparallel_add_refusal(omni_modal large_trains_nothing 2 "--steps excludes --large" --large --steps 3)
 endif()
 if(TARGET train_text)
   hyperparallel_add_refusal(train_text missing_text 1 missing.txt missing.txt)
@@ -261,6 +261,19 @@ if(TARGET hp)
   hyperparallel_add_number_refusals("hp;plan" "whole number from" --devices --batch --sequence --effort --why)
   hyperparallel_add_late_refusal(hp plan.none_fits /dev/null 1 "legal plans fits into 64.0 GiB a device" plan "${llama}"
                                  --devices 1)
+  set(omni_groups "${PROJECT_SOURCE_DIR}/examples/omni_modal/groups.json")
+  hyperparallel_add_refusal(hp plan.groups_missing 2 "cannot read 'none.json'" plan "${llama}" --devices 8 --groups none.json)
+  hyperparallel_add_refusal(hp plan.groups_of_another_model 2 "--groups: module vision on group seeing has none of the" plan "${llama}"
+                            --devices 8 --groups "${omni_groups}")
+  hyperparallel_add_refusal(hp plan.groups_of_more_ranks 2 "groups.json is of 6 ranks, --devices are 4" plan "${llama}" --devices 4
+                            --groups "${omni_groups}")
+  hyperparallel_add_refusal(hp plan.groups_and_degrees 2 "--fix: --groups takes micro_batches alone" plan "${llama}" --devices 8 --fix tp=8
+                            --groups search)
+  hyperparallel_add_refusal(hp plan.groups_of_no_strategy 2 "--strategies: no strategy is called 'dq'" plan "${llama}" --devices 8
+                            --groups search --strategies dq)
+  hyperparallel_add_refusal(hp plan.groups_and_micro_batches 2 "--fix: 5 micro-batches do not divide the batch of 32" plan "${llama}" --devices 8
+                            --fix micro_batches=5 --groups search)
+  hyperparallel_add_refusal(hp plan.groups_page 2 "--groups: has no page" plan "${llama}" --devices 8 --groups search --html page.html)
   hyperparallel_add_refusal(hp plan.why_of_one 2 "--why: compares plans of a search" plan "${llama}" --devices 8 --fix tp=8
                             --why 2)
   hyperparallel_add_refusal(hp plan.why_of_none 2 "--why: there are " plan "${llama}" --devices 7 --why 6)

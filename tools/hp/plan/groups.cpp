@@ -183,15 +183,16 @@ int check_table(const choice& c, const group_question& q) {
   hp::found_groups f{.plan = q.plan};
   if (!hp::play_groups(q.step, f, q.asked.hardware.device, q.asked.hardware.links))
     throw hp_tool::bad_input("--groups: the plan has no price on " + std::string(q.asked.hardware.name.text));
-  const bool fits = f.memory <= q.budget;
-  if (!c.as_json) {
+  if (c.as_json) {
+    json document = head_json(q);
+    document.update(json_of(q, f));
+    hp_tool::print(document);
+  } else {
     std::fputs((head_text(q.asked) + to_text(q, f)).c_str(), stdout);
-    return fits ? 0 : 1;
   }
-  json document = head_json(q);
-  document.update(json_of(q, f));
-  hp_tool::print(document);
-  return fits ? 0 : 1;
+  if (f.memory <= q.budget) return 0;
+  throw hp_tool::answer_is_no("does not fit: a device needs " + bytes_text(q.asked.reserve.needed(f.memory)) + " of " +
+                              bytes_text(q.asked.hardware.device.tier[0].bytes));
 }
 
 std::string search_text(const hp::group_search& r) {
