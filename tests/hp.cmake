@@ -164,6 +164,10 @@ file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/halves.json" [=[{"groups": [{"name": "fr
 hyperparallel_add_hp_json(plan.groups 0 FIGURES fits=true groups.0.strategy="tp" groups.1.ranks=4 step_seconds idle_share needed_bytes
                           COMMAND plan "${configs}/llama3_8b.json" --devices 8 --hardware h100 --groups "${CMAKE_CURRENT_BINARY_DIR}/halves.json"
                                   --strategies tp,zero3 --sequence 1024)
+hyperparallel_add_hp_json(plan.groups.search 0 FIGURES search.complete=true search.partitions=15 search.plans=59 search.played=5 search.slower_by_bound=54
+                          plans.0.groups.0.ranks=4 plans.0.step_seconds plans.0.table.modules.0.name="embedding"
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 4 --hardware h100 --sequence 1024 --batch 16
+                                  --fix micro_batches=4 --groups search --strategies tp --effort 60)
 hyperparallel_add_hp_json(plan.does_not_fit 1 FIGURES "verdict=\"does not fit\"" fitting_changes.0.changes=1
                           COMMAND plan "${configs}/llama3_8b.json" --devices 8 --fix dp=8)
 # ZeRO over numbers of devices that divide nothing. Rank 0 of FSDP2 (PyTorch 2.11, fully_shard of each layer and of the whole) has 335 096 683

@@ -263,7 +263,7 @@ if(TARGET hp)
                                  --devices 1)
   set(omni_groups "${PROJECT_SOURCE_DIR}/examples/omni_modal/groups.json")
   hyperparallel_add_refusal(hp plan.groups_missing 2 "cannot read 'none.json'" plan "${llama}" --devices 8 --groups none.json)
-  hyperparallel_add_refusal(hp plan.groups_of_another_model 2 "--groups: module vision on group seeing has none of the" plan "${llama}"
+  hyperparallel_add_refusal(hp plan.groups_of_another_model 2 "--groups: operator embedding belongs to none of the 4 modules" plan "${llama}"
                             --devices 8 --groups "${omni_groups}")
   hyperparallel_add_refusal(hp plan.groups_of_more_ranks 2 "groups.json is of 6 ranks, --devices are 4" plan "${llama}" --devices 4
                             --groups "${omni_groups}")

@@ -123,6 +123,15 @@ group_question question_of(choice c) {
   return q;
 }
 
+std::string heading(const group_question& q) {
+  const answer& a = q.asked;
+  return fmt::format(
+      "{}: {:.2f} billion parameters\n{} of {}; {} of {} tokens in {}\n", a.config.family,
+      static_cast<double>(hp::parameters_of(a.config.model).total()) / 1e9, count_text(a.devices, "device"),
+      a.hardware.name.text, count_text(a.plan.batch, "sequence"), a.plan.sequence,
+      a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches));
+}
+
 std::string modules_text(const hp::group_table& t, int group) {
   std::string all;
   for (const hp::placed_module& m : t.placed)
@@ -188,7 +197,7 @@ int check_table(const choice& c, const group_question& q) {
     document.update(json_of(q, f));
     hp_tool::print(document);
   } else {
-    std::fputs((head_text(q.asked) + to_text(q, f)).c_str(), stdout);
+    std::fputs((heading(q) + to_text(q, f)).c_str(), stdout);
   }
   if (f.memory <= q.budget) return 0;
   throw hp_tool::answer_is_no("does not fit: a device needs " + bytes_text(q.asked.reserve.needed(f.memory)) + " of " +
@@ -234,7 +243,7 @@ int search(const choice& c, const group_question& q) {
     document["plans"] = std::move(plans);
     hp_tool::print(document);
   } else {
-    std::fputs(head_text(q.asked).c_str(), stdout);
+    std::fputs(heading(q).c_str(), stdout);
     if (r.ok()) std::fputs(to_text(q, r.best[0]).c_str(), stdout);
     std::fputs(search_text(r).c_str(), stdout);
   }
