@@ -157,6 +157,17 @@ hyperparallel_add_hp_json(serve.chunks 0 FIGURES parameters=7615616512 set_aside
 hyperparallel_add_hp(plan.listing plan "${configs}/llama3_8b.json" --hardware h100 --devices 15120 --batch 60480 --effort 1)
 set_tests_properties(hp.plan.listing PROPERTIES PASS_REGULAR_EXPRESSION
                      "searched in [1-5]\\.[0-9] s: .*ended by --effort while legal plans were listed, so nothing is known of the others\n")
+# Modules on process groups: two halves of a decoder on four ranks each, and the fastest groups of it.
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/halves.json" [=[{"groups": [{"name": "front", "ranks": ["0-3"]}, {"name": "back", "ranks": ["4-7"]}],
+ "modules": [{"name": "lower", "group": "front", "operators": ["embedding*", "layers.?.*", "layers.10.*", "layers.11.*", "layers.12.*", "layers.13.*", "layers.14.*", "layers.15.*"]},
+             {"name": "upper", "group": "back", "operators": ["layers.16.*", "layers.17.*", "layers.18.*", "layers.19.*", "layers.2?.*", "layers.3?.*", "head*"]}]}]=])
+hyperparallel_add_hp_json(plan.groups 0 FIGURES fits=true groups.0.strategy="tp" groups.1.ranks=4 step_seconds idle_share needed_bytes
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 8 --hardware h100 --groups "${CMAKE_CURRENT_BINARY_DIR}/halves.json"
+                                  --strategies tp,zero3 --sequence 1024)
+hyperparallel_add_hp_json(plan.groups.search 0 FIGURES search.complete=true search.partitions=15 search.plans=59 search.played=5 search.slower_by_bound=54
+                          plans.0.groups.0.ranks=4 plans.0.step_seconds plans.0.table.modules.0.name="embedding"
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 4 --hardware h100 --sequence 1024 --batch 16
+                                  --fix micro_batches=4 --groups search --strategies tp --effort 60)
 hyperparallel_add_hp_json(plan.does_not_fit 1 FIGURES "verdict=\"does not fit\"" fitting_changes.0.changes=1
                           COMMAND plan "${configs}/llama3_8b.json" --devices 8 --fix dp=8)
 # ZeRO over numbers of devices that divide nothing. Rank 0 of FSDP2 (PyTorch 2.11, fully_shard of each layer and of the whole) has 335 096 683

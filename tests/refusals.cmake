@@ -45,6 +45,7 @@ foreach(program IN ITEMS dtensor operator_table train_model)
   hyperparallel_add_full_output(${program})
 endforeach()
 hyperparallel_add_full_output(train_text --list)
+hyperparallel_add_full_output(omni_modal --list)
 hyperparallel_add_full_output(rl --help)
 if(TARGET rl)
   hyperparallel_add_refusal(rl unknown_placement 1 "no placement is called \"nowhere\"" --placement nowhere)
@@ -125,6 +126,21 @@ if(TARGET moe_layer)
   hyperparallel_add_refusal(moe_layer unwritable_trace 1 missing/trace.json --trace missing/trace.json)
 endif()
 
+if(TARGET omni_modal)
+  hyperparallel_add_refusal(omni_modal placement 1 "no placement is called \"alone\"; known: one-group, apart, by-load" --placement alone)
+  hyperparallel_add_refusal(omni_modal missing_groups 1 "cannot read 'missing.json': No such file" --groups missing.json)
+  set(groups "${PROJECT_SOURCE_DIR}/examples/omni_modal/groups.json")
+  hyperparallel_add_refusal(omni_modal table 1 "groups.json has no table \"serve\"" --groups "${groups}" --table serve)
+  hyperparallel_add_refusal(omni_modal strategies 1 "--strategies names 1, the table has 3 groups" --groups "${groups}" --strategies tp)
+  hyperparallel_add_refusal(omni_modal strategy_of_group 1 "group seeing: no strategy is called \"dq\", the nearest is \"dp\""
+                            --groups "${groups}" --strategies tp,dq,dp)
+  hyperparallel_add_refusal(omni_modal groups_and_placement 2 "--placement excludes --groups" --placement apart --groups "${groups}")
+  file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/no_audio.json"
+       [=[{"groups": [{"name": "all", "ranks": ["0-1"]}], "modules": [{"name": "most", "group": "all", "operators": ["text.*", "vision.*", "fusion.*"]}]}]=])
+  hyperparallel_add_refusal(omni_modal module_without_group 1 "operator audio.frame belongs to none of the 1 modules"
+                            --groups "${CMAKE_CURRENT_BINARY_DIR}/no_audio.json")
+  hyperparallel_add_refusal(omni_modal large_trains_nothing 2 "--steps excludes --large" --large --steps 3)
+endif()
 if(TARGET train_text)
   hyperparallel_add_refusal(train_text missing_text 1 missing.txt missing.txt)
   hyperparallel_add_refusal(train_text short_text 1 "the text has 0 bytes, 17409 are needed" empty.txt)
@@ -245,6 +261,19 @@ if(TARGET hp)
   hyperparallel_add_number_refusals("hp;plan" "whole number from" --devices --batch --sequence --effort --why)
   hyperparallel_add_late_refusal(hp plan.none_fits /dev/null 1 "legal plans fits into 64.0 GiB a device" plan "${llama}"
                                  --devices 1)
+  set(omni_groups "${PROJECT_SOURCE_DIR}/examples/omni_modal/groups.json")
+  hyperparallel_add_refusal(hp plan.groups_missing 2 "cannot read 'none.json'" plan "${llama}" --devices 8 --groups none.json)
+  hyperparallel_add_refusal(hp plan.groups_of_another_model 2 "--groups: operator embedding belongs to none of the 4 modules" plan "${llama}"
+                            --devices 8 --groups "${omni_groups}")
+  hyperparallel_add_refusal(hp plan.groups_of_more_ranks 2 "groups.json is of 6 ranks, --devices are 4" plan "${llama}" --devices 4
+                            --groups "${omni_groups}")
+  hyperparallel_add_refusal(hp plan.groups_and_degrees 2 "--fix: --groups takes micro_batches alone" plan "${llama}" --devices 8 --fix tp=8
+                            --groups search)
+  hyperparallel_add_refusal(hp plan.groups_of_no_strategy 2 "--strategies: no strategy is called 'dq'" plan "${llama}" --devices 8
+                            --groups search --strategies dq)
+  hyperparallel_add_refusal(hp plan.groups_and_micro_batches 2 "--fix: 5 micro-batches do not divide the batch of 32" plan "${llama}" --devices 8
+                            --fix micro_batches=5 --groups search)
+  hyperparallel_add_refusal(hp plan.groups_page 2 "--groups: has no page" plan "${llama}" --devices 8 --groups search --html page.html)
   hyperparallel_add_refusal(hp plan.why_of_one 2 "--why: compares plans of a search" plan "${llama}" --devices 8 --fix tp=8
                             --why 2)
   hyperparallel_add_refusal(hp plan.why_of_none 2 "--why: there are " plan "${llama}" --devices 7 --why 6)

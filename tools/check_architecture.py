@@ -103,6 +103,7 @@ WITHOUT_TEST = {
     "step/step_verdict.hpp": "which error line refusal.hpp has; refusal_test and every case of tests/compile_fail/step read them",
     "strategy/operator_writer.hpp": "the operators of partition.hpp; partition_test walks them",
     "pipeline/special_actions.hpp": "actions that replay.hpp leaves to it; replay_test and transport_test hold them",
+    "search/group_result.hpp": "what group_search.hpp answers; group_search_test reads it",
     "search/frame_bounds.hpp": "bounds of strategy_search.hpp; strategy_search_test compares it with every plan",
     "pipeline/why_stopped.hpp": "what replay.hpp says of a schedule that does not end; replay_test breaks schedules in each way",
     "pipeline/pipeline_refusal.hpp": "declares what a refused pipeline prints; tests/compile_fail/pipeline holds each",

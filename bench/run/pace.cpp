@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run on threads at the pace of simulated hardware against the clock of its plan.
 //
-//   bench_pace [rounds] [seconds of a step] [--pipelines | --tiles]      default: 5 1
+//   bench_pace [rounds] [seconds of a step] [--pipelines | --tiles | --groups]      default: 5 1
 //
 // Six programs of one model on 4 ranks: strategies, or schedules of a pipeline of 4 groups of one rank and 8 micro-batches; or
-// three strategies of a model whose moves take half as long as its operators, without tiles and in tiles. Every task lasts its price on an H100, stretched so that the fastest step lasts the
+// three strategies of a model whose moves take half as long as its operators, without tiles and in tiles; or towers and their
+// fusion on groups of 8 ranks, under each placement of examples/omni_modal. Every task lasts its price on an H100, stretched so that the fastest step lasts the
 // seconds given, and occupies no core meanwhile; its work is done, too. In each round all programs run a step, one after the
 // other. Ratios are the median of measured over clock; the bar is 10 %, and that the order of the programs is that of their clocks.
 #include <algorithm>
@@ -23,6 +24,7 @@
 #include <hyperparallel/world/model_run.hpp>
 
 #include "../../examples/command_line.hpp"
+#include "../../examples/omni_modal/placements.hpp"
 #include "../../tests/models/trained_models.hpp"
 #include "../../tests/world/training_models.hpp"
 
@@ -68,6 +70,18 @@ std::vector<paced_program> pipelines() {
     const int chunks = s.fixed_chunks > 0 ? s.fixed_chunks : s.name == std::string("Interleaved1F1B") ? 2 : 1;
     all.push_back({name, hp::partitioned(g, hp::strategy_called("single", 1).strategy,
                                          {.schedule = &s, .ranks = ranks, .chunks = chunks})});
+  }
+  return all;
+}
+
+std::vector<paced_program> groups() {
+  const auto step_of = [](const hp::group_table& t) {
+    return omni_modal::training_step_of({}, 8, t, hp::f32, hp::f32);
+  };
+  std::vector<paced_program> all;
+  for (const omni_modal::named_placement& each : omni_modal::placements()) {
+    const hp::submodel_plan plan = omni_modal::placement_called(each.name, step_of({}));
+    all.push_back({each.name, hp::partitioned(step_of(plan.table), plan)});
   }
   return all;
 }
@@ -119,6 +133,7 @@ int measure(int rounds, double seconds, std::vector<paced_program> programs, con
     one.clock = hp::simulate(hp::lower_training(one.program, how), hardware.device);
     fastest = std::min(fastest, one.clock.makespan);
   }
+  const int all_ranks = hp::ranks_of(programs[0].program);
   const auto slower = static_cast<std::int64_t>(seconds * 1e12 / static_cast<double>(fastest));
   for (paced_program& one : programs) {
     hp::model_run_options options;
@@ -133,7 +148,7 @@ int measure(int rounds, double seconds, std::vector<paced_program> programs, con
       if (round > 0) one.seconds.push_back(taken);  // the first one touches memory
     }
 
-  std::printf("%d ranks, %lld times as slow as an H100\n", ranks, static_cast<long long>(slower));
+  std::printf("%d ranks, %lld times as slow as an H100\n", all_ranks, static_cast<long long>(slower));
   std::printf("%-16s %10s %10s %8s\n", "program", "clock, s", "run, s", "ratio");
   bool close = true;
   for (const paced_program& one : programs) {
@@ -157,14 +172,17 @@ int measure(int rounds, double seconds, std::vector<paced_program> programs, con
 int main(int argc, char** argv) {
   int rounds = 5;
   double seconds = 1;
-  bool of_pipelines = false, of_tiles = false;
+  bool of_pipelines = false, of_tiles = false, of_groups = false;
   CLI::App app("Runs at the pace of simulated hardware against the clock of their plans.", "bench_pace");
   app.add_option("rounds", rounds, "steps of each program")->check(command_line::whole(1, 1000));
   app.add_option("seconds", seconds, "of a step of the fastest program")->check(command_line::number(0.01, 1000));
   CLI::Option* const pipelined =
       app.add_flag("--pipelines", of_pipelines, "schedules of a pipeline instead of strategies");
-  app.add_flag("--tiles", of_tiles, "strategies without tiles and in tiles")->excludes(pipelined);
+  CLI::Option* const tiled =
+      app.add_flag("--tiles", of_tiles, "strategies without tiles and in tiles")->excludes(pipelined);
+  app.add_flag("--groups", of_groups, "sub-models on groups of ranks")->excludes(pipelined)->excludes(tiled);
   return command_line::run(app, argc, argv, [&] {
+    if (of_groups) return measure(rounds, seconds, groups(), {});
     return of_tiles ? measure(rounds, seconds, tiles(), slow_hardware())
                     : measure(rounds, seconds, of_pipelines ? pipelines() : strategies(), {});
   });

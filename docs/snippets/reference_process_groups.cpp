@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <string>
 
+#include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/io/group_file.hpp>
 #include <hyperparallel/model.hpp>
 #include <hyperparallel/mpmd.hpp>
+#include <hyperparallel/search/group_search.hpp>
 #include <hyperparallel/train.hpp>
 
 namespace hp = hyperparallel;
@@ -81,6 +83,12 @@ void training() {
   hp::model_run<float> run(g, plan);
   run.train_step([&](int micro) { run.set_random_inputs(static_cast<std::uint64_t>(micro)); });
   assert(hp::ranks_of(run.world().program()) == 6);
+
+  const hp::interconnect links = hp::on_topology(hp::h100::topology);
+  const hp::group_search r = hp::search_groups(g, t, 4, hp::h100::device, links);  // the groups of t are not looked at
+  assert(r.ok() && r.certificate.complete && r.certificate.lower_bound == r.best[0].times.makespan);
+  assert(r.certificate.by_bound + r.certificate.played == r.certificate.plans);
+  hp::model_run<float> fastest(g, r.best[0].plan);
 }
 
 int main() {

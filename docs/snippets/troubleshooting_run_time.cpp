@@ -370,7 +370,7 @@ void modules_on_groups() {
   assert(refusal(plan) == "rank 2 before group decoder is in no group: idle ranks stand behind all groups");
   plan.table = placed({1, 1}, {2, 3});
   plan.table.group[0].ranks.push(0);
-  assert(refusal(plan) == "group tower has rank 0 where 2 follows: write the ranks 1 to 2");
+  assert(refusal(plan) == "group tower has rank 0 where 2 follows: write the ranks 1 to 2, or renumber the table");
   plan = {placed({0, 1}, {0, 1}), plan.strategy};
   plan.strategy[0] = hp::strategy_called("zero1", 2).strategy;
   assert(refusal(plan) == "groups tower and decoder have the same ranks and other strategies: expected one");

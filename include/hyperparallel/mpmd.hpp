@@ -22,7 +22,9 @@
 #include <hyperparallel/groups/refused_groups.hpp>
 #include <hyperparallel/groups/refused_programs.hpp>
 #include <hyperparallel/groups/refused_split.hpp>
+#include <hyperparallel/groups/renumbered_groups.hpp>
 #include <hyperparallel/groups/split.hpp>
+#include <hyperparallel/groups/split_choice.hpp>
 #include <hyperparallel/groups/stage_order.hpp>
 #include <hyperparallel/groups/staleness.hpp>
 #include <hyperparallel/groups/submodels.hpp>

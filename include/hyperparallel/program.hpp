@@ -68,6 +68,7 @@
 #include <hyperparallel/price/megatron_2022.hpp>
 #include <hyperparallel/price/moe_estimate.hpp>
 #include <hyperparallel/price/moe_tiling_choice.hpp>
+#include <hyperparallel/price/module_times.hpp>
 #include <hyperparallel/price/parts_account.hpp>
 #include <hyperparallel/price/period_part.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>
@@ -88,6 +89,8 @@
 #include <hyperparallel/search/choice_labels.hpp>
 #include <hyperparallel/search/choice_relaxation.hpp>
 #include <hyperparallel/search/choice_stages.hpp>
+#include <hyperparallel/search/group_result.hpp>
+#include <hyperparallel/search/group_search.hpp>
 #include <hyperparallel/search/plan_choices.hpp>
 #include <hyperparallel/search/result.hpp>
 #include <hyperparallel/search/segment_costs.hpp>

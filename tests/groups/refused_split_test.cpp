@@ -27,7 +27,28 @@ TEST(refused_split, sentences_name_modules_and_sizes) {
             "3 devices are fewer than the 5 that the modules need at least");
 }
 
+TEST(refused_split, a_choice_that_cannot_be_is_named) {
+  using choice = hp::split_choice_code;
+  const auto say = [](const hp::split_choice& c) { return hp::text_of_refusal(c, names); };
+  EXPECT_EQ(say({}), "ok");
+  EXPECT_EQ(say({.code = choice::no_split_is_compiled}), "no split is compiled");
+  EXPECT_EQ(say({.code = choice::split_has_other_modules, .split = 2, .given = 3, .expected = 2}),
+            "compiled split 2 is of 3 modules, expected 2");
+  EXPECT_EQ(say({.code = choice::time_is_negative, .split = 1}),
+            "compiled split 1 or the move to it takes less than no time");
+  EXPECT_EQ(say({.code = choice::present_is_no_split, .given = 7, .expected = 2}),
+            "the present split is number 7 of 2");
+  EXPECT_EQ(say({.code = choice::times_overflow, .split = 0}), "the time of the steps of compiled split 0 overflows");
+  EXPECT_EQ(say({.code = choice::load_is_too_large, .module = 1, .given = 9, .expected = 8}),
+            "no compiled split has room for the load: 9 of module decode, the largest has 8");
+  EXPECT_EQ(say({.code = choice::load_is_too_large}), "no compiled split has room for the load");
+}
+
 TEST(refused_split, every_code_has_words) {
+  for (int c = 1; c <= static_cast<int>(hp::split_choice_code::load_is_too_large); ++c) {
+    const std::string key = std::string("split_choice_code::") + hp::name_of(static_cast<hp::split_choice_code>(c));
+    EXPECT_NE(hp::find_refusal(key.c_str()), nullptr) << key;
+  }
   for (int c = 1; c <= static_cast<int>(code::devices_are_too_few); ++c) {
     const std::string key = std::string("split_code::") + hp::name_of(static_cast<code>(c));
     EXPECT_NE(hp::find_refusal(key.c_str()), nullptr) << key;

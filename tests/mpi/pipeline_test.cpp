@@ -2,11 +2,13 @@
 // processes: 3 4
 // Pipelines and sub-models over processes against the same ones over threads, bit for bit: with messages that MPI may keep,
 // with one open move of a part and sends that wait for their receives, and under a budget of memory.
+#include <hyperparallel/groups/renumbered_groups.hpp>
 #include <hyperparallel/mpi/program_world.hpp>
 
 #include <string>
 #include <vector>
 
+#include "../../examples/omni_modal/placements.hpp"
 #include "models/omni_model.hpp"
 #include "models/piped_model.hpp"
 #include "mpi/worlds.hpp"
@@ -113,6 +115,51 @@ TEST(mpi_pipeline, sub_models_have_the_bits_of_threads) {
       EXPECT_TRUE(over_processes.values == expected.values);
       world.channel().agree("comparison");
     }
+}
+
+/// The example's model under its placements by name.
+TEST(mpi_pipeline, towers_of_text_images_and_sound_have_the_bits_of_threads) {
+  for (const omni_modal::named_placement& each : omni_modal::placements()) {
+    SCOPED_TRACE(each.name);
+    const auto step_of = [](const hp::group_table& t) {
+      return omni_modal::training_step_of({}, 2, t, hp::f64, hp::f64);
+    };
+    const hp::submodel_plan plan = omni_modal::placement_called(each.name, step_of({}));
+    const hp::graph g = step_of(plan.table);
+    const hp::mpi_world world(MPI_COMM_WORLD, mpi_worlds::homes_of_eight(), {.timeout = std::chrono::seconds(60)});
+    hp::model_run<double, hp::mpi_program_world<double>> spread(world, g, plan);
+    const course over_processes = train(spread, g);
+    hp::model_run<double> alone(g, plan, {.program = {.execution = {.threads = 1}}});
+    const course expected = train(alone, g);
+    EXPECT_EQ(over_processes.loss, expected.loss);
+    EXPECT_TRUE(over_processes.values == expected.values);
+    world.channel().agree("comparison");
+  }
+}
+
+/// Groups of every other rank: the plan's ranks stand one behind another, each on the process of its old rank.
+TEST(mpi_pipeline, renumbered_groups_have_the_bits_of_threads) {
+  hp::group_table t;
+  t.world = 8;
+  hp::add_group(t, "towers", 7, 1, 3, 5);
+  hp::add_group(t, "fusion", 0, 2, 4, 6);
+  for (const char* name : {"text", "vision"}) hp::add_module(t, name, "towers");
+  hp::add_module(t, "fusion", "fusion");
+  const hp::renumbered_groups n = hp::renumber(t);
+  ASSERT_TRUE(n.status.ok());
+  hp::submodel_plan plan{n.table, {}};
+  for (const char* name : {"dp-tp", "zero1"}) plan.strategy.push(hp::strategy_called(name, 4).strategy);
+  std::vector<int> homes;
+  for (const int old : n.old_rank) homes.push_back(mpi_worlds::homes_of_eight()[static_cast<std::size_t>(old)]);
+  const hp::graph g = programs::omni_graph({.micro_batches = 2});
+  const hp::mpi_world world(MPI_COMM_WORLD, homes, {.timeout = std::chrono::seconds(60)});
+  hp::model_run<double, hp::mpi_program_world<double>> spread(world, g, plan);
+  const course over_processes = train(spread, g);
+  hp::model_run<double> alone(g, plan, {.program = {.execution = {.threads = 1}}});
+  const course expected = train(alone, g);
+  EXPECT_EQ(over_processes.loss, expected.loss);
+  EXPECT_TRUE(over_processes.values == expected.values);
+  world.channel().agree("comparison");
 }
 
 TEST(mpi_pipeline, ends_where_no_message_is_kept) {

@@ -33,7 +33,7 @@ TEST(refused_submodels, one_line_names_groups_modules_and_ranks) {
               p.table.group[0].ranks[0] = {1, 1};
               p.table.group[0].ranks.push(0);
             }),
-            "group a has rank 0 where 2 follows: write the ranks 1 to 2");
+            "group a has rank 0 where 2 follows: write the ranks 1 to 2, or renumber the table");
   EXPECT_EQ(refusal([](submodel_plan& p) { p.table.group[1].ranks[0] = {1, 2}; }),
             "groups a and b share rank 1, but not all ranks: give them the same ranks, or none in common");
   EXPECT_EQ(refusal([](submodel_plan& p) {
@@ -81,6 +81,8 @@ TEST(refused_submodels, graphs_and_parameters_are_named) {
   EXPECT_EQ(text_of_refusal(m.graph, t, cut_by_modules(m.graph, t).status),
             "segment \"layers\" is folded: only graphs that are built unrolled can be cut");
   EXPECT_EQ(text_of_refusal(m.graph, t, {}), "ok");
+  EXPECT_EQ(text_of_refusal(m.graph, t, {.code = submodel_code::modules_are_too_many, .given = 9, .expected = 8}),
+            "groups of 9 modules cannot be searched: at most 8");
   m.graph.status = {graph_code::model_has_no_loss};
   EXPECT_EQ(text_of_refusal(m.graph, t, cut_by_modules(m.graph, t).status).rfind("the graph is refused: ", 0), 0u);
 }

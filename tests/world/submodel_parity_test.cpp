@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../../examples/omni_modal/placements.hpp"
 #include "models/omni_model.hpp"
 #include "support/tries.hpp"
 #include "training_courses.hpp"
@@ -56,6 +57,24 @@ TEST(submodel_parity, every_placement_is_one_device) {
       SCOPED_TRACE("placement " + std::to_string(i) + ", " + std::to_string(micro_batches) + " micro-batches");
       expect_one_device({.micro_batches = micro_batches, .tower_layers = 2}, plans[i]);
     }
+}
+
+/// The example's model, its placements by name.
+TEST(submodel_parity, towers_of_text_images_and_sound_are_one_device_under_every_placement) {
+  int frozen = 0;
+  for (const omni_modal::named_placement& each : omni_modal::placements()) {
+    SCOPED_TRACE(each.name);
+    const auto step_of = [](const group_table& t) { return omni_modal::training_step_of({}, 3, t, f64, f64); };
+    const submodel_plan plan = omni_modal::placement_called(each.name, step_of({}));
+    const graph g = step_of(plan.table);
+    const course c = train_under(g, plan, 2, 1);
+    EXPECT_LE(difference(train_on_one_device(g, 2), c), 1e-9);
+    EXPECT_EQ(c, train_under(g, plan, 2, 2)) << "the same bits from two threads";
+    EXPECT_EQ(plan.table.world, 8);
+    for (const placed_module& m : plan.table.placed) frozen += m.frozen;
+  }
+  EXPECT_GE(omni_modal::placements().size(), 7u);
+  EXPECT_EQ(frozen, 4);
 }
 
 TEST(submodel_parity, a_parameter_of_two_modules_is_one_parameter) {

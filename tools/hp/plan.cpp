@@ -12,6 +12,7 @@
 #include <string>
 
 #include "../../examples/command_line.hpp"
+#include "plan/groups.hpp"
 #include "plan/options.hpp"
 #include "plan/pictures.hpp"
 #include "plan/search_json.hpp"
@@ -56,6 +57,7 @@ int search(const choice& c, hp_tool::page_output& page) {
 }
 
 int run(const choice& c) {
+  if (!c.groups.empty()) return decoder_plans::plan_groups(c);
   hp_tool::page_output page(c.page, {c.config, c.hardware, c.from});
   if (c.fixes.empty() && c.from.empty()) return search(c, page);
   if (c.why > 0) throw hp_tool::bad_input("--why: compares plans of a search; --fix names one");
@@ -121,6 +123,17 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "a run of your own that calibrates the rest: [PLAN:]step=SECONDS,memory=BYTES; PLAN as --fix reads it (default: "
       "that of --fix), beside it devices, batch and sequence (default: those of the command); memory is what the "
       "allocator has reserved at most");
+  app.add_option(
+         "--groups", c->groups,
+         "modules on process groups: a table of FILE.json is checked and priced, 'search' finds the fastest for "
+         "embedding, halves of the layers and head")
+      ->excludes(from)
+      ->excludes(precision);
+  app.add_option("--strategies", c->strategies,
+                 "of --groups: of the file's groups, in their order, or those to search among (default: zero1; zero1, "
+                 "zero3, tp and dp-tp)")
+      ->delimiter(',')
+      ->needs("--groups");
   app.add_option("--to", c->to, "the plan in the words of a framework's launch line")
       ->check(CLI::IsMember(decoder_plans::framework_names()));
   app.add_option("--convention", c->convention,
@@ -146,6 +159,8 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "hp plan config.json --devices 8 --from ds_z3.json --sequence 4096\n"
       "hp plan config.json --devices 64 --from train.toml --to megatron\n"
       "hp plan config.json --devices 64 --html plans.html\n"
+      "hp plan config.json --devices 8 --hardware h100 --groups search\n"
+      "hp plan config.json --devices 8 --hardware h100 --groups groups.json --strategies tp,zero1\n"
       "hp plan config.json --devices 64 --hardware h100\n"
       "hp plan config.json --devices 64 --hardware h100 --measured tp=8,zero=1:step=1.23,memory=61GiB\n"
       "hp plan config.json --devices 64 --hardware own.json, where own.json may be {\"like\": \"h100\", \"levels\": "

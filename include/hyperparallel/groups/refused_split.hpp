@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A split of devices in words: why there is none, and why no other takes less.
+// A split of devices in words: why there is none, why no other takes less, and why no compiled one can be chosen.
 
 #include <string>
 
-#include <hyperparallel/groups/split.hpp>
+#include <hyperparallel/groups/split_choice.hpp>
 #include <hyperparallel/support/refusal_words.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -19,6 +19,17 @@ inline std::string text_of_refusal(const split_status& s, const char* const* nam
                              {"devices_given", given.c_str()},
                              {"devices_expected", expected.c_str()}};
   return sentence_of((std::string("split_code::") + name_of(s.code)).c_str(), slots).text;
+}
+
+inline std::string text_of_refusal(const split_choice& c, const char* const* name) {
+  if (c.ok()) return "ok";
+  const std::string split = std::to_string(c.split), given = std::to_string(c.given),
+                    expected = std::to_string(c.expected);
+  const slot_text slots[] = {{"module_named", c.module < 0 ? "" : name[c.module]},
+                             {"split_number", split.c_str()},
+                             {"given", given.c_str()},
+                             {"expected", expected.c_str()}};
+  return sentence_of((std::string("split_choice_code::") + name_of(c.code)).c_str(), slots).text;
 }
 
 /// "less than 28 takes 4 devices, more than 3: prefill 2, decode 2". Domain: the split is not refused.

@@ -23,24 +23,25 @@ namespace hyperparallel { inline namespace v0_2 {
 
 enum class submodel_code : unsigned char {
   ok,
-  groups_are_refused,            ///< `groups` says why
-  graph_cannot_be_cut,           ///< `cut` says why
-  ranks_are_no_run,              ///< group `group`: `rank` stands where `expected` has to
-  groups_overlap,                ///< `other` and `group` share `rank`, and not all
-  rank_is_left_out,              ///< `rank`, before those of group `group`
-  modules_wait_for_each_other,   ///< operator `named` of `module` reads what `other` makes, which waits for `module`
-  strategies_for_other_groups,   ///< `given` for `expected`
-  strategy_has_other_ranks,      ///< of group `group`: `given` for `expected`
-  strategies_differ_on_ranks,    ///< of groups `other` and `group`, which have the same ranks
-  parameter_is_half_frozen,      ///< tensor `named`: of module `module`, which is frozen, and of `other`, which is not
-  frozen_parameter_has_gradient  ///< tensor `named` of module `module`
+  groups_are_refused,             ///< `groups` says why
+  graph_cannot_be_cut,            ///< `cut` says why
+  ranks_are_no_run,               ///< group `group`: `rank` stands where `expected` has to
+  groups_overlap,                 ///< `other` and `group` share `rank`, and not all
+  rank_is_left_out,               ///< `rank`, before those of group `group`
+  modules_wait_for_each_other,    ///< operator `named` of `module` reads what `other` makes, which waits for `module`
+  strategies_for_other_groups,    ///< `given` for `expected`
+  strategy_has_other_ranks,       ///< of group `group`: `given` for `expected`
+  strategies_differ_on_ranks,     ///< of groups `other` and `group`, which have the same ranks
+  parameter_is_half_frozen,       ///< tensor `named`: of module `module`, which is frozen, and of `other`, which is not
+  frozen_parameter_has_gradient,  ///< tensor `named` of module `module`
+  modules_are_too_many            ///< to be searched: `given` for at most `expected`
 };
 
 constexpr const char* name_of(submodel_code c) {
   return enum_name(
       "ok\0groups_are_refused\0graph_cannot_be_cut\0ranks_are_no_run\0groups_overlap\0rank_is_left_out\0"
       "modules_wait_for_each_other\0strategies_for_other_groups\0strategy_has_other_ranks\0strategies_differ_on_ranks\0"
-      "parameter_is_half_frozen\0frozen_parameter_has_gradient",
+      "parameter_is_half_frozen\0frozen_parameter_has_gradient\0modules_are_too_many",
       c);
 }
 

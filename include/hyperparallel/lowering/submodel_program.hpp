@@ -57,23 +57,43 @@ constexpr submodel_status check_strategies(const submodel_plan& plan, const subm
   return {};
 }
 
+/// The stages of a plan's modules on its parts, with the strategies of the parts, and the graph in their order.
+struct submodel_stages {
+  submodel_status status{};
+  growing_array<int> group_of_part;  ///< the first of those with its ranks
+  growing_array<int> module_of_stage;
+  program_stages stages;
+  graph ordered;
+};
+
+constexpr submodel_stages stages_of_submodels(const graph& g, const submodel_plan& plan) {
+  submodel_stages out;
+  submodel_cut c = cut_by_modules(g, plan.table);
+  out.status = c.status;
+  if (out.status.ok()) out.status = check_frozen(g, plan.table);
+  if (out.status.ok()) out.status = check_strategies(plan, c);
+  if (!out.status.ok()) return out;
+  out.group_of_part.resize(c.parts, -1);
+  for (int k = plan.table.group.size - 1; k >= 0; --k) out.group_of_part.item[c.part_of_group.item[k]] = k;
+  out.module_of_stage = static_cast<growing_array<int>&&>(c.module_of_stage);
+  out.stages = {static_cast<stage_cut&&>(c.cut), static_cast<growing_array<int>&&>(c.part_of_stage), c.parts, {}};
+  for (const int k : out.group_of_part) out.stages.strategy.push(plan.strategy.item[k]);
+  out.ordered = copy_with_room(g);
+  arrange_by_stages(out.ordered, out.stages.cut);
+  return out;
+}
+
 }  // namespace detail
 
 /// The program of a step of training, all micro-batches unrolled.
 constexpr submodel_program partition(const graph& g, const submodel_plan& plan) {
   submodel_program out;
-  submodel_cut c = cut_by_modules(g, plan.table);
-  out.groups = c.status;
-  if (out.groups.ok()) out.groups = check_frozen(g, plan.table);
-  if (out.groups.ok()) out.groups = detail::check_strategies(plan, c);
+  detail::submodel_stages cut = detail::stages_of_submodels(g, plan);
+  out.groups = cut.status;
   if (!out.groups.ok()) return out;
-  out.group_of_part.resize(c.parts, -1);
-  for (int k = plan.table.group.size - 1; k >= 0; --k) out.group_of_part.item[c.part_of_group.item[k]] = k;
-  program_stages stages{static_cast<stage_cut&&>(c.cut), c.part_of_stage, c.parts, {}};
-  for (const int k : out.group_of_part) stages.strategy.push(plan.strategy.item[k]);
-  graph ordered = detail::copy_with_room(g);
-  arrange_by_stages(ordered, stages.cut);
-  out.program = partition(ordered, stages.strategy.item[0], stages);
+  out.group_of_part = static_cast<growing_array<int>&&>(cut.group_of_part);
+  const program_stages& stages = cut.stages;
+  out.program = partition(cut.ordered, stages.strategy.item[0], stages);
   if (out.program.status.code != strategy_code::ok) return out;
   unrolled_rows unrolled =
       unroll(out.program, rows_of_submodels(out.program, stages.part_of_stage), {.stages_are_a_line = false});

@@ -59,19 +59,22 @@ class action_labels {
 
 }  // namespace detail
 
-/// Adds a run, whose rows take `prices`. Domain: the prices are ok.
+/// Adds a run, whose rows take `prices`; parts are called by number, or by their `names`. Domain: the prices are ok.
 template <text_sink Sink>
 void add_parts(trace_writer<Sink>& writer, const lowered_program& l, const lowered_run& run, const row_prices& prices,
-               int process = 0) {
+               int process = 0, const growing_array<short_text>& names = {}) {
   const sharded_program& p = l.program;
   const plan_timeline times = play(run.plan, prices.duration);
   const detail::action_labels labels(p);
-  writer.name_process(process, std::string("pipeline, ") + p.strategy.text + " in each part");
+  writer.name_process(process, names.empty() ? std::string("pipeline, ") + p.strategy.text + " in each part"
+                                             : std::string("groups of ranks"));
   for (int part = 0; part < run.plan.parts(); ++part)
     for (int kind = 0; kind < resource_count; ++kind) {
       if (run.plan.machine.queues[kind] == 0) continue;
       const int row = part * resource_count + kind;
-      writer.name_row(process, row, "part " + std::to_string(part) + " " + name_of(static_cast<resource>(kind)));
+      writer.name_row(process, row,
+                      (names.empty() ? "part " + std::to_string(part) : std::string(names[part].text)) + " " +
+                          name_of(static_cast<resource>(kind)));
       std::string open;
       extent_t begin = 0, end = 0;
       const auto close = [&] {
@@ -102,14 +105,15 @@ void add_parts(trace_writer<Sink>& writer, const lowered_program& l, const lower
 
 /// A whole trace file of a step on a device. False, with nothing written, where a step has no price there.
 template <text_sink Sink>
-bool write_parts_trace(Sink& sink, const lowered_program& l, const device_value& d) {
+bool write_parts_trace(Sink& sink, const lowered_program& l, const device_value& d,
+                       const growing_array<short_text>& names = {}) {
   growing_array<row_prices> prices;
   for (const lowered_run& r : l.run) {
     prices.push(prices_of_rows(l, r, d));
     if (prices.last().code != cost_code::ok) return false;
   }
   trace_writer<Sink> writer(sink);
-  for (int i = 0; i < l.run.size; ++i) add_parts(writer, l, l.run[i], prices[i], i);
+  for (int i = 0; i < l.run.size; ++i) add_parts(writer, l, l.run[i], prices[i], i, names);
   writer.finish();
   return true;
 }

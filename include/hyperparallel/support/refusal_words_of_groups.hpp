@@ -64,6 +64,15 @@ inline constexpr refusal_words group_refusal_table[] = {
      "Give its time with more devices"},
     {"split_code::devices_are_too_few",
      "{devices_given} devices are fewer than the {devices_expected} that the modules need at least"},
+    {"split_choice_code::no_split_is_compiled", "no split is compiled"},
+    {"split_choice_code::split_has_other_modules",
+     "compiled split {split_number} is of {given} modules, expected {expected}"},
+    {"split_choice_code::time_is_negative", "compiled split {split_number} or the move to it takes less than no time"},
+    {"split_choice_code::present_is_no_split", "the present split is number {given} of {expected}"},
+    {"split_choice_code::times_overflow", "the time of the steps of compiled split {split_number} overflows"},
+    {"split_choice_code::load_is_too_large",
+     "no compiled split has room for the load[: {given} of module {module_named}, the largest has {expected}]",
+     "Compile a split for a load as large, or make the batch smaller"},
     {"argument_of_placed_programs_is_none", "{type 1} is no argument of placed_programs",
      "Behind the number of ranks stand hp::named_group<\"name\", ranks...>, hp::program_on<...>, "
      "hp::edge_between<...>, "

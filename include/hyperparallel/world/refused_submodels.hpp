@@ -29,7 +29,8 @@ inline std::string text_of_refusal(const graph& g, const group_table& t, const s
       const process_group& one = t.group[s.group];
       const int first = rank_at(one, 0);
       return group(s.group) + " has rank " + rank + " where " + expected + " follows: write the ranks " +
-             std::to_string(first) + " to " + std::to_string(first + static_cast<int>(rank_count(one)) - 1);
+             std::to_string(first) + " to " + std::to_string(first + static_cast<int>(rank_count(one)) - 1) +
+             ", or renumber the table";
     }
     case submodel_code::groups_overlap:
       return "groups " + std::string(t.group[s.other].name.text) + " and " + t.group[s.group].name.text +
@@ -53,6 +54,8 @@ inline std::string text_of_refusal(const graph& g, const group_table& t, const s
     case submodel_code::frozen_parameter_has_gradient:
       return "parameter " + detail::in_quotes(g.name_of_tensor(s.named)) + " of " + module(s.module) +
              ", which is frozen, has a gradient: call freeze_modules before differentiate";
+    case submodel_code::modules_are_too_many:
+      return "groups of " + detail::counted(s.given, "module") + " cannot be searched: at most " + expected;
   }
   return name_of(s.code);
 }

@@ -32,12 +32,14 @@ struct choice {
   hp::memory_reserve reserve{};
   int effort = 20;  ///< seconds of a search
   std::string stack = hp::known_stacks[0].name;
-  bool stack_is_said = false;  ///< by --stack
-  std::string precision{};     ///< of --precision; empty: the stack's own
-  std::string measured{};      ///< a run of the user's own; empty: none
-  std::string to{};            ///< whose words the plan is written in; empty: nobody's
-  std::string convention{};    ///< that memory is told by beside the account; empty: none
-  int why = 0;                 ///< the row that the winner of a search is compared with
+  bool stack_is_said = false;             ///< by --stack
+  std::string precision{};                ///< of --precision; empty: the stack's own
+  std::string measured{};                 ///< a run of the user's own; empty: none
+  std::string to{};                       ///< whose words the plan is written in; empty: nobody's
+  std::string convention{};               ///< that memory is told by beside the account; empty: none
+  std::string groups{};                   ///< a file of process groups, or "search"; empty: none
+  std::vector<std::string> strategies{};  ///< of its groups, or to search among
+  int why = 0;                            ///< the row that the winner of a search is compared with
   bool as_json = false;
   hp_tool::page_request page{};
 };
