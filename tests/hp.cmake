@@ -522,10 +522,10 @@ file(WRITE "${tables}/long.json"
 hyperparallel_add_hp_json(trace.long 0 FIGURES total_picoseconds=999999999999999997 rows.0.busy_picoseconds.c=9007199254740993
                           rows.1.busy_picoseconds.c=990992800745259007 rows.1.idle_picoseconds=9007199254740990
                           COMMAND trace "${tables}/long.json")
-if(TARGET moe_layer)  # a real run: eight ranks of six queues
+if(TARGET moe_layer)  # a real run: eight ranks of two queues
   add_test(NAME hp.trace.run COMMAND sh -c "'$<TARGET_FILE:moe_layer>' --trace '${tables}/run.json' && '$<TARGET_FILE:hp>' trace '${tables}/run.json'")
   set_tests_properties(hp.trace.run PROPERTIES LABELS example TIMEOUT 600 PASS_REGULAR_EXPRESSION
-                       "spans on 48 rows in .*wait.*rank 7, copy in .*GMM1 ")
+                       "spans on 16 rows in .*rank 7, link .*moe.experts.[a-z]+ .[a-z]+., tile [1-8] of 8 of experts ")
 endif()
 foreach(test IN ITEMS hp.trace hp.trace.json hp.trace.page)
   if(TEST ${test})

@@ -175,8 +175,7 @@ WITHOUT_HEADER = {
     "mpi/program_bits_test.cpp": "holds training over processes against threads, bit for bit, with late messages",
     "mpi/program_traffic_test.cpp": "holds bytes that processes post by link level against the account of the program",
     "mpi/world_strategies_test.cpp": "holds worlds of steps against the same programs over processes",
-    "world/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "
-                                    "backward kernels against it",
+    "world/moe_layer_test.cpp": "holds a model of one MoE layer against the layer's formula, over layers/, tiles/ and world/",
 }
 # Folders whose headers fix the bits of their arithmetic, and their headers that have none.
 EXACT_FOLDERS = {"kernels", "kernels/ops"}
@@ -191,7 +190,6 @@ WITHOUT_ARITHMETIC = {
     "kernels/ops/builtin_kernels.hpp",
     "kernels/steady_time.hpp",
     "kernels/streaming_copy.hpp",
-    "kernels/transposed_gemm.hpp",
     "kernels/widened_kernel.hpp",
 }
 # Folders of tests that mirror no folder of headers.

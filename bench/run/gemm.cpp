@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix kernel on tiles as the MoE example cuts them, beside a plain triple loop with the same order of sums, and
-// Eigen's where it is installed. Arguments are m, n, k.
+// The matrix kernel on small tiles, beside a plain triple loop with the same order of sums, and Eigen's where it is
+// installed. Arguments are m, n, k.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -27,8 +27,6 @@
 #include <hyperparallel/tiers/saved_tensors.hpp>
 #include <hyperparallel/transfer/kv_transfer.hpp>
 #include <hyperparallel/world/model_run.hpp>
-#include <hyperparallel/world/moe_training_world.hpp>
-#include <hyperparallel/world/moe_world.hpp>
 #include <hyperparallel/world/taskflow_world.hpp>
 #include <hyperparallel/world/world.hpp>
 
@@ -135,34 +133,6 @@ void arena_error() {
   small.tier_bytes = tiers;
   assert(text_of<hp::arena_error>([&] { hp::taskflow_world world(flow, good, small); }) ==
          "arena of rank 0, tier 0: 64 bytes asked at offset 0, 32 bytes free");
-}
-
-void plan_error() {
-  constexpr hp::moe_layer layer{.hidden = 16, .intermediate = 8, .experts = 8, .top_k = 2, .tokens = 24};
-  hp::moe_options choices{.matrix_queues = 1, .vector_queues = 1};
-  assert(text_of<hp::plan_error>([&] { hp::moe_world<> world(layer, 3, choices); }) ==
-         "the experts do not divide over the devices");
-  assert(text_of<hp::plan_error>([&] { hp::moe_world<> world(layer, 65, choices); }) ==
-         "65 devices are more than the 64 that one process simulates");
-  hp::moe_options backward = choices, windowed = choices;
-  backward.pass = hp::moe_pass::backward;
-  windowed.weight_buffers = 2;
-  assert(text_of<hp::plan_error>([&] { hp::moe_world<> world(layer, 2, backward); }) ==
-         "moe_world runs the whole layer forward, moe_training_world the training step");
-  assert(text_of<hp::plan_error>([&] { hp::moe_training_world<> world(layer, 2, windowed); }) ==
-         "a training step keeps the weights of all 4 local experts, 2 buffers are too few");
-}
-
-void moe_input() {
-  constexpr hp::moe_layer layer{.hidden = 16, .intermediate = 8, .experts = 8, .top_k = 2, .tokens = 24};
-  hp::moe_world<> world(layer, 1, {.matrix_queues = 1, .vector_queues = 1});
-  const std::vector<float> ten(10);
-  std::vector<float> out(10);
-  assert(text_of<std::invalid_argument>([&] { world.set_router(ten); }) ==
-         "the router's weight has 10 numbers, not 128");
-  assert(text_of<std::out_of_range>([&] { world.set_expert(8, ten, ten); }) == "expert 8 of 8");
-  assert(text_of<std::invalid_argument>([&] { world.run(ten, out); }) ==
-         "a step takes at most 24 tokens of 16 numbers, not 10 numbers");
 }
 
 void exchange_error() {
@@ -520,8 +490,6 @@ int main() {
   stall_error();
   bind_error();
   arena_error();
-  plan_error();
-  moe_input();
   exchange_error();
   kv_transfer_error();
   controller_error();

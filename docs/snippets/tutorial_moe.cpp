@@ -2,15 +2,17 @@
 // docs/tutorial/from-layout-to-running-layer.md, parts 6 to 8: a mixture-of-experts layer planned, run and traced.
 #undef NDEBUG
 #include <cassert>
-#include <cstdint>
 #include <cstdio>
 #include <vector>
 
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
-#include <hyperparallel/kernels/keyed_random.hpp>
+#include <hyperparallel/layers.hpp>
 #include <hyperparallel/lowering/moe_program.hpp>
-#include <hyperparallel/report/trace.hpp>
-#include <hyperparallel/world/moe_world.hpp>
+#include <hyperparallel/report/trace_steps.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/world/model_run.hpp>
 
 namespace hp = hyperparallel;
 
@@ -29,43 +31,51 @@ constexpr hp::moe_options choices{.tiling = {.row_block = 8,
                                   .vector_queues = 2,
                                   .weight_buffers = 2};
 
-using program = hp::moe_program<small, mesh, hp::matrix384, choices>;
-static_assert(program::verified);  // every interleaving of its tasks is safe
-static_assert(hp::local_shape_of<program::by_expert, program::gate_up_weight> == hp::shape{2, 1, 64, 64});
-static_assert(program::dispatch::kind == hp::plan_kind::all_to_all);
-static_assert(program::dispatch::bytes_received == program::dispatch::lower_bound);
-static_assert(program::makespan >= program::certificate.bound);
+using planned = hp::moe_program<small, mesh, hp::matrix384, choices>;
+static_assert(planned::verified);  // every interleaving of its tasks is safe
+static_assert(hp::local_shape_of<planned::by_expert, planned::gate_up_weight> == hp::shape{2, 1, 64, 64});
+static_assert(planned::dispatch::kind == hp::plan_kind::all_to_all);
+static_assert(planned::dispatch::bytes_received == planned::dispatch::lower_bound);
+static_assert(planned::makespan >= planned::certificate.bound);
 
-std::vector<float> random_tensor(std::uint64_t stream, hp::extent_t count) {
-  std::vector<float> v(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = hp::keyed_uniform(/*seed=*/1, stream, i);
-  return v;
+// Tokens through the layer to the token that follows; a rank has one sequence.
+hp::graph one_layer() {
+  hp::model_builder m({.unrolled = true});
+  const int batch = m.dim("batch", 4), seq = m.dim("seq", 32);
+  const int tokens = m.index_input("tokens", {batch, seq}), labels = m.index_input("labels", {batch, seq});
+  const int x = hp::token_embedding{.vocabulary = 32, .hidden = small.hidden}(m, tokens);
+  const hp::mixture_of_experts moe{.experts = small.experts, .top_k = small.top_k, .width = small.intermediate};
+  hp::language_head{.vocabulary = 32}(m, m.sum("residual", x, moe(m, x)), labels);
+  hp::differentiate(m.graph);
+  hp::append_optimizer(m.graph, {});
+  return m.graph;
 }
 
-template <class World>
-std::vector<float> run_once(World& world, const std::vector<float>& tokens) {
-  world.set_router(random_tensor(1, hp::extent_t{small.hidden} * small.experts));
-  for (int e = 0; e < small.experts; ++e)
-    world.set_expert(e, random_tensor(100 + static_cast<std::uint64_t>(e), hp::gate_up_elements(small)),
-                     random_tensor(200 + static_cast<std::uint64_t>(e), hp::down_elements(small)));
-  std::vector<float> output(tokens.size());
-  world.run(tokens, output);
-  return output;
+std::vector<float> losses_of(hp::model_run<float>& run) {
+  std::vector<float> losses;
+  for (int step = 0; step < 5; ++step)
+    losses.push_back(run.train_step([&](int) { run.set_random_inputs(/*batch=*/7); }));
+  return losses;
 }
 
 int main() {
-  const std::vector<float> tokens = random_tensor(0, hp::extent_t{small.tokens} * small.hidden);
+  const hp::graph layer = one_layer();
+  const hp::strategy_value expert_parallel = hp::strategy_called("ep", 4).strategy;
+  hp::model_run_options in_tiles;
+  in_tiles.program.tiles = {"moe.experts.*"};  // names of operators; the moves beside them follow
+  in_tiles.program.measured = true;            // notes when each task ran
 
-  hp::moe_world<> single(small, /*devices=*/1, choices);
-  hp::moe_world<hp::record_profile> parallel(small, 4, choices);
-  assert(run_once(single, tokens) == run_once(parallel, tokens));  // bit for bit
+  hp::model_run<float> whole(layer, expert_parallel), tiled(layer, expert_parallel, in_tiles);
+  const std::vector<float> losses = losses_of(tiled);
+  assert(losses == losses_of(whole) && losses.back() < losses.front());  // bit for bit
+  assert(tiled.world().get("moe.router.weight") == whole.world().get("moe.router.weight"));
 
-  hp::atomic_file file("trace.json");  // throws here, not after the run, where it cannot be written
-  hp::report::write_trace(file, parallel.planned().flow(), parallel.planned().schedule(), parallel.world().profile(),
-                          parallel.world().names());
+  hp::atomic_file file("trace.json");  // throws where it cannot be written
+  hp::report::write_trace(file, tiled.world().program(), tiled.world().last_run());
   file.commit();
   std::printf(
-      "%d tasks on 4 ranks, the bits of one device; bound %.1f us, planned %.1f us; the trace is in trace.json\n",
-      parallel.planned().flow().size.tasks, static_cast<double>(program::certificate.bound) * 1e-6,
-      static_cast<double>(program::makespan) * 1e-6);
+      "%d tasks on 4 ranks in tiles, the bits of %d without; bound %.1f us, planned %.1f us; the trace is in "
+      "trace.json\n",
+      tiled.world().tasks(), whole.world().tasks(), static_cast<double>(planned::certificate.bound) * 1e-6,
+      static_cast<double>(planned::makespan) * 1e-6);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The layer of this example, written once: a DeepSeek-V3-style mixture-of-experts feed-forward layer. Mesh, layouts and
-// hardware are types; the planner (planned.cpp) and the run (run.cpp) use the same descriptions at two sizes.
+// The layer of this example: a DeepSeek-V3-style mixture-of-experts feed-forward layer, at full size. As a type, whose
+// tiles the compiler plans (planned.cpp); and as a model of one layer, which runs at a reduced size (run.cpp).
 
+#include <hyperparallel/layers.hpp>
 #include <hyperparallel/lowering/moe_program.hpp>
 
 namespace moe_layer {
@@ -20,19 +21,20 @@ inline constexpr hp::moe_layer full_size{
 using program = hp::moe_program<full_size, mesh, hp::matrix384>;
 
 /// The same layer at a size that simulated ranks compute in a moment; a step takes 64 tokens of each rank.
-inline constexpr hp::moe_layer reduced{.hidden = 256, .intermediate = 128, .experts = 64, .top_k = 8, .tokens = 8 * 64};
+inline constexpr hp::moe_layer reduced{.hidden = 128, .intermediate = 64, .experts = 64, .top_k = 8, .tokens = 8 * 64};
 
-/// Two AICs, two AIVs, a link and a copy engine a rank; weights come from DRAM through two buffers of each kind.
-inline constexpr hp::moe_options run_options{.tiling = {.row_block = 32,
-                                                        .gate_up_columns = 128,
-                                                        .down_columns = 128,
-                                                        .vector_rows = 32,
-                                                        .copy_rows = 16,
-                                                        .route_rows = 32,
-                                                        .merge_pieces = 4,
-                                                        .lag = 16},
-                                             .matrix_queues = 2,
-                                             .vector_queues = 2,
-                                             .weight_buffers = 2};
+/// Bytes, one token each, through the layer to the byte that follows. A rank has one sequence.
+inline void build(hp::model_builder& m, const hp::moe_layer& layer) {
+  const int batch = m.dim("batch", program::devices), sequence = m.dim("seq", layer.tokens / program::devices);
+  const int tokens = m.index_input("tokens", {batch, sequence}), labels = m.index_input("labels", {batch, sequence});
+  const int x = hp::token_embedding{.vocabulary = 256, .hidden = layer.hidden}(m, tokens);
+  const hp::mixture_of_experts experts{.experts = layer.experts,
+                                       .top_k = layer.top_k,
+                                       .width = layer.intermediate,
+                                       .scores = hp::expert_scores::sigmoid,
+                                       .balanced_by_bias = false,
+                                       .capacity_factor = 2.0};
+  hp::language_head{.vocabulary = 256}(m, m.sum("residual", x, experts(m, x)), labels);
+}
 
 }  // namespace moe_layer

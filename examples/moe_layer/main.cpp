@@ -2,7 +2,8 @@
 //
 // moe_layer [TEXT_FILE] [--trace FILE] [--threads N]
 //
-// Plans a mixture-of-experts layer at full size in the compiler, then runs it at reduced size over the bytes of a text.
+// Plans a mixture-of-experts layer at full size in the compiler, then trains a model of it at reduced size on the bytes of a
+// text.
 
 #include <string>
 

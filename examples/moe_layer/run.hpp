@@ -12,8 +12,9 @@ namespace moe_layer {
 /// time: the serialized operators, and the taskflow with its weights in DRAM.
 void print_plan();
 
-/// Runs the reduced layer over the text on 8 simulated ranks and on one, compares them bit for bit, writes the first
-/// step's trace into `trace`. Returns whether all outputs were equal. `threads` 0: as many as the process has cores.
+/// Prints a training step of a model of this layer by the clock. Then trains it at the reduced size on the text: on 8 simulated
+/// ranks in tiles and without, and on one device; compares their losses and parameters, and writes the first step in tiles
+/// into `trace`. Returns whether they agree. `threads` 0: as many as the process has cores.
 bool run_text(const std::vector<unsigned char>& text, int threads, hyperparallel::atomic_file& trace);
 
 }  // namespace moe_layer

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Programs and moves on simulated ranks. Those who use them include by name: worlds of one MoE layer
-// (world/moe_world.hpp, world/moe_training_world.hpp), memory tiers by hand
+// Programs and moves on simulated ranks. Those who use them include by name: memory tiers by hand
 // (tiers/offload_session.hpp, tiers/saved_tensors.hpp), optional back ends (world/eigen_kernels.hpp).
 
 #include <hyperparallel/support/dialect.hpp>
@@ -9,17 +8,13 @@
 #include <hyperparallel/check/check_operator.hpp>
 #include <hyperparallel/exec/arena.hpp>
 #include <hyperparallel/exec/executor.hpp>
-#include <hyperparallel/kernels/accumulate.hpp>
 #include <hyperparallel/kernels/choice.hpp>
 #include <hyperparallel/kernels/element_type.hpp>
 #include <hyperparallel/kernels/gemm.hpp>
 #include <hyperparallel/kernels/keyed_random.hpp>
 #include <hyperparallel/kernels/operator_kernels.hpp>
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
-#include <hyperparallel/kernels/row_products.hpp>
 #include <hyperparallel/kernels/swiglu.hpp>
-#include <hyperparallel/kernels/swiglu_gradient.hpp>
-#include <hyperparallel/kernels/transposed_gemm.hpp>
 #include <hyperparallel/transfer/copy_boxes.hpp>
 #include <hyperparallel/transfer/redistribute.hpp>
 #include <hyperparallel/world/memory_budget.hpp>

@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/lowering/moe_program.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
 #include <hyperparallel/taskflow/pattern.hpp>
-#include <hyperparallel/world/moe_world.hpp>
 
 #include "random_plan.hpp"
 #include "taskflow/lowered_plans.hpp"
@@ -117,9 +119,13 @@ TEST(BoundPlan, AMoeLayerOverRanksPromisesItsPlansOrderExactly) {
   hp::moe_options choices{.matrix_queues = 2, .vector_queues = 2};
   choices.tiling = {8, 8, 16, 4, 8, 4, 4, 6};
   for (const int devices : {1, 2, 4}) {
-    const hp::moe_world<> world({24, 12, 8, 2, 32}, devices, choices);
-    const auto& flow = world.planned().flow();
-    const auto& schedule = world.planned().schedule();
+    const hp::moe_plan layer = hp::make_moe_plan({24, 12, 8, 2, 32}, devices, devices, hp::matrix384::device,
+                                                 hp::expert_all_to_all_fit{}, choices, false)
+                                   .plan;
+    const hp::planned_flow planned(hp::moe_builder{layer}, hp::moe_machine(choices, devices),
+                                   {choices.policy, choices.synchronisation});
+    const auto& flow = planned.flow();
+    const auto& schedule = planned.schedule();
     const hp::bound_plan p(flow, schedule);
     ASSERT_GT(flow.size.tasks, 40);
     EXPECT_EQ(taskflow_test::order_of_table(p.view()), taskflow_test::order_of_plan(flow, schedule)) << devices;

@@ -12,7 +12,6 @@ namespace {
 namespace hp = hyperparallel;
 namespace tiles = hp::kernels::detail;
 using hp::extent_t;
-using tiles::tile_mode;
 
 template <class T>
 std::vector<T> noise(extent_t n, int seed) {
@@ -38,24 +37,24 @@ template <class T>
 void check() {
   constexpr extent_t columns = tiles::strip_columns<T>, rows = tiles::tile_rows, pitch = 2 * columns + 3;
   for (const extent_t terms : {1, 7, 100, 256})
-    for (const tile_mode mode : {tile_mode::overwrite, tile_mode::add_sum, tile_mode::go_on})
+    for (const bool add : {false, true})
       for (const tiles::product_tile<T>& tile : tiles_here<T>()) {
         const std::vector<T> left = noise<T>(rows * terms, 1), right = noise<T>(tile.strips * columns * terms, 2);
         const std::vector<T> before = noise<T>(rows * pitch, 3);
         std::vector<T> got = before;
-        tile.run(terms, left.data(), right.data(), got.data(), pitch, mode);
+        tile.run(terms, left.data(), right.data(), got.data(), pitch, add);
         for (extent_t i = 0; i < rows; ++i)
           for (extent_t j = 0; j < pitch; ++j) {
             const auto at = static_cast<std::size_t>(i * pitch + j);
             T expected = before[at];
             if (j < tile.strips * columns) {
               const T* const strip = right.data() + j / columns * terms * columns + j % columns;
-              T sum = mode == tile_mode::go_on ? before[at] : T(0);
+              T sum = T(0);
               for (extent_t p = 0; p < terms; ++p) {
                 const volatile T product = left[static_cast<std::size_t>(p * rows + i)] * strip[p * columns];
                 sum += product;
               }
-              expected = mode == tile_mode::add_sum ? before[at] + sum : sum;
+              expected = add ? before[at] + sum : sum;
             }
             ASSERT_EQ(got[at], expected) << terms << " terms, row " << i << ", column " << j;
           }

@@ -15,8 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/kernels/gemm.hpp>
-#include <hyperparallel/kernels/transposed_gemm.hpp>
+#include <hyperparallel/kernels/blocked_product.hpp>
 
 #include "support/error_of.hpp"
 
@@ -44,6 +43,12 @@ hp::session_options driven_by(hp::copy_driver driver) {
   return o;
 }
 
+/// c = a · b, each with its steps from row to row and from column to column.
+void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const hp::kernels::even_matrix<const float>& a,
+              const hp::kernels::even_matrix<const float>& b, float* c) {
+  hp::kernels::blocked_product<float>(m, n, k, a, b, hp::kernels::even_matrix<float>{c, {n}, {1}});
+}
+
 /// A few steps of gradient descent on ½|x·W₁·…·Wₙ - target|². Returns all gradients of the weights. Activations and
 /// their gradients live in the session, everything else outside.
 std::vector<float> train(hp::offload_session& session, const std::shared_ptr<hp::saved_tensor_hooks>& hooks) {
@@ -60,8 +65,8 @@ std::vector<float> train(hp::offload_session& session, const std::shared_ptr<hp:
       for (int l = 0; l < layers; ++l) {
         const hp::session_tensor y = session.add("x" + std::to_string(l + 1), bytes);
         const float* const w = weight[static_cast<std::size_t>(l)].data();
-        hp::gemm(rows, width, width, session.use(x).as<const float>().data(), width, w, width,
-                 session.use(y, tensor_access::overwrite).as<float>().data(), width);
+        multiply(rows, width, width, {session.use(x).as<const float>().data(), {width}, {1}}, {w, {width}, {1}},
+                 session.use(y, tensor_access::overwrite).as<float>().data());
         saved.push_back(hp::save_for_backward(session, x));
         x = y;
       }
@@ -79,10 +84,10 @@ std::vector<float> train(hp::offload_session& session, const std::shared_ptr<hp:
       std::vector<float> dw(static_cast<std::size_t>(width * width));
       {
         const hp::use_guard in = kept.unpack(), dy = session.use(d);
-        const hp::row_segment all{in.as<const float>().data(), dy.as<const float>().data(), rows};
-        hp::gemm_tn(width, width, &all, 1, width, width, dw.data(), width);
-        hp::gemm_nt(rows, width, width, all.b, width, w, width,
-                    session.use(next, tensor_access::overwrite).as<float>().data(), width);
+        const float *const from = in.as<const float>().data(), *const to = dy.as<const float>().data();
+        multiply(width, width, rows, {from, {1}, {width}}, {to, {width}, {1}}, dw.data());
+        multiply(rows, width, width, {to, {width}, {1}}, {w, {1}, {width}},
+                 session.use(next, tensor_access::overwrite).as<float>().data());
       }
       session.remove(kept.tensor());
       session.remove(std::exchange(d, next));

@@ -3,8 +3,7 @@
 // C[m×n] = or += A[m×k] · B[k×n] where operands lie in memory in any manner: the matrix product of all kernels.
 //
 // Law: element (i, j) is the sum of sums over 256 consecutive terms, blocks and terms left to right, every product and
-// sum rounded by itself; or, `in_order`, the sum of all terms left to right, so that any cut of k into accumulating parts
-// gives the same bits. Nothing in it depends on m, n or the place in a tile, so any cut of rows and columns gives the
+// sum rounded by itself. Nothing in it depends on m, n or the place in a tile, so any cut of rows and columns gives the
 // same bits, with any width of the vector unit: lanes are columns.
 // Panels of A (96 × 256) and B (256 × 2 KiB) are packed into memory of the thread, B in strips of 64 bytes of columns that
 // a first-level cache holds while rows pass (Goto and van de Geijn, 2008); product_tile.hpp multiplies them. O(m·n·k).
@@ -158,11 +157,10 @@ struct product_panels {
 }  // namespace detail
 
 enum class product_mode { overwrite, accumulate };
-enum class product_law { in_blocks, in_order };
 
 /// Operands may be stored in narrower types than T, in which all is computed. Domain: m, n ≥ 0, k ≥ 1; C overlaps
 /// neither A nor B.
-template <class T, product_law Law = product_law::in_blocks, class A, class B, class Steps, class OutSteps>
+template <class T, class A, class B, class Steps, class OutSteps>
 void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<const A, Steps>& a,
                      const matrix_in_memory<const B, Steps>& b, const matrix_in_memory<T, OutSteps>& c,
                      product_mode mode = product_mode::overwrite) {
@@ -176,9 +174,6 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
     for (extent_t p = 0; p < k; p += panel_depth) {
       const extent_t terms = k - p < panel_depth ? k - p : panel_depth;
       const bool add = p > 0 || mode == product_mode::accumulate;
-      const tile_mode then = !add                           ? tile_mode::overwrite
-                             : Law == product_law::in_order ? tile_mode::go_on
-                                                            : tile_mode::add_sum;
       pack_strips<strip_columns<T>>(b.data, b.column, b.row, j, width, p, terms, panels.right);
       for (extent_t i = 0; i < m; i += panel_height) {
         const extent_t height = m - i < panel_height ? m - i : panel_height;
@@ -192,7 +187,7 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
             T* const out = c.data + c.row(i + r) + c.column(j + s);
             const extent_t pitch = down > 1 ? c.row(i + r + 1) - c.row(i + r) : columns;
             if (even && down == tile_rows && rows_are_even(c.row, i + r, pitch)) {
-              tile.run(terms, left, right, out, pitch, then);
+              tile.run(terms, left, right, out, pitch, add);
               continue;
             }
             const auto each = [&](const auto& body) {
@@ -201,7 +196,7 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
                   body(block[x * columns + y], c.data[c.row(i + r + x) + c.column(j + s + y)]);
             };
             if (add) each([](T& sum, const T& at) { sum = at; });
-            tile.run(terms, left, right, block, columns, then);
+            tile.run(terms, left, right, block, columns, add);
             each([](const T& sum, T& at) { at = sum; });
           }
         }

@@ -27,14 +27,10 @@ struct product_lanes {
   typedef T type __attribute__((vector_size(Bytes)));
 };
 
-/// What a tile does with what C holds.
-enum class tile_mode { overwrite, add_sum, go_on };
-
-/// Multiplies packed strips: to[6 × columns] = or += left[terms × 6]ᵀ · right[terms × columns], or goes on with the sums
-/// there. Rows of `to` are `pitch` apart.
+/// Multiplies packed strips: to[6 × columns] = or, with `add`, += left[terms × 6]ᵀ · right[terms × columns]. Rows of `to`
+/// are `pitch` apart.
 template <class T>
-using product_tile_function = void (*)(extent_t terms, const T* left, const T* right, T* to, extent_t pitch,
-                                       tile_mode mode);
+using product_tile_function = void (*)(extent_t terms, const T* left, const T* right, T* to, extent_t pitch, bool add);
 template <class T>
 struct product_tile {
   product_tile_function<T> run;
@@ -42,18 +38,14 @@ struct product_tile {
 };
 
 #define HYPERPARALLEL_EACH_ROW(Do) Do(0) Do(1) Do(2) Do(3) Do(4) Do(5)
-#define HYPERPARALLEL_START_ROW(i)                            \
-  lanes a##i{}, b##i{};                                       \
-  __builtin_prefetch(out + (i) * pitch, 1);                   \
-  if (mode == tile_mode::go_on) {                             \
-    std::memcpy(&a##i, out + (i) * pitch, sizeof a##i);       \
-    std::memcpy(&b##i, out + (i) * pitch + per, sizeof b##i); \
-  }
+#define HYPERPARALLEL_START_ROW(i) \
+  lanes a##i{}, b##i{};            \
+  __builtin_prefetch(out + (i) * pitch, 1);
 #define HYPERPARALLEL_ADD_TO_ROW(i) \
   a##i += x * l[i];                 \
   b##i += y * l[i];
 #define HYPERPARALLEL_STORE_ROW(i)                      \
-  if (mode == tile_mode::add_sum) {                     \
+  if (add) {                                            \
     lanes x, y;                                         \
     std::memcpy(&x, out + (i) * pitch, sizeof x);       \
     std::memcpy(&y, out + (i) * pitch + per, sizeof y); \
@@ -87,19 +79,19 @@ struct product_tile {
 
 template <class T>
 HYPERPARALLEL_EXACT void narrow_product_tile(extent_t terms, const T* left, const T* right, T* to, extent_t pitch,
-                                             tile_mode mode) {
+                                             bool add) {
   HYPERPARALLEL_PRODUCT_TILE(16)
 }
 
 #if defined(__x86_64__)
 template <class T>
 [[gnu::target("avx2")]] HYPERPARALLEL_EXACT void wide_product_tile(extent_t terms, const T* left, const T* right, T* to,
-                                                                   extent_t pitch, tile_mode mode) {
+                                                                   extent_t pitch, bool add) {
   HYPERPARALLEL_PRODUCT_TILE(32)
 }
 template <class T>
 [[gnu::target("avx512f")]] HYPERPARALLEL_EXACT void widest_product_tile(extent_t terms, const T* left, const T* right,
-                                                                        T* to, extent_t pitch, tile_mode mode) {
+                                                                        T* to, extent_t pitch, bool add) {
   HYPERPARALLEL_PRODUCT_TILE(64)
 }
 
@@ -115,8 +107,7 @@ bool is_faster_tile(const product_tile<T>& a, const product_tile<T>& b) {
     for (int which = 0; which < 2; ++which) {
       const std::int64_t start = steady_nanoseconds();
       for (int i = 0; i < 16; ++i)
-        (which == 0 ? a : b)
-            .run(terms, strip, strip + tile_rows * terms, out, 2 * strip_columns<T>, tile_mode::overwrite);
+        (which == 0 ? a : b).run(terms, strip, strip + tile_rows * terms, out, 2 * strip_columns<T>, false);
       const std::int64_t took = steady_nanoseconds() - start;
       if (round == 0 || took < least[which]) least[which] = took;
     }

@@ -30,7 +30,7 @@ struct program_options {
   interconnect topology{};
   int lookahead = 0;       ///< steps by which moves may run ahead; takes memory beyond the least
   memory_budget budget{};  ///< where it has bytes, what does not fit leaves for slower tiers
-  bool measured = false;   ///< `step_durations` can be asked for
+  bool measured = false;   ///< `step_durations` and `last_run` can be asked for
   run_pace pace{};         ///< on threads: tasks last what they take on a device; needs the `topology`
   overflow_response overflow = overflow_response::stop;  ///< to a gradient of 16 bits that is not finite
   corruption_checks checks{};                            ///< on threads: against bits that change by themselves

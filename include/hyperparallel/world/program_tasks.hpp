@@ -15,6 +15,7 @@
 
 #include <hyperparallel/exec/kernel.hpp>
 #include <hyperparallel/exec/paced_queue.hpp>
+#include <hyperparallel/exec/profile.hpp>
 #include <hyperparallel/exec/run_pace.hpp>
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/lowering/lowered_program.hpp>
@@ -59,6 +60,13 @@ std::vector<move_task> transfers_of(const sharded_program& p, const program_pull
 /// those of the receiver that takes most there, all rows together. Empty without a topology.
 std::vector<std::int64_t> received_by_level(const sharded_program& p, const program_pulls& pulls, unsigned phases);
 
+/// When tasks of a run ran last, by their number among those of all ranks: nanoseconds from the first begin on. A task that
+/// has not run has worker -1; no others are known.
+struct run_record {
+  const lowered_run* run = nullptr;
+  std::vector<task_record> task{};
+};
+
 /// The work of all steps of a program. Tasks of step s are bound by `bind_step(…, s)`.
 class program_tasks {
  public:
@@ -86,6 +94,8 @@ class program_tasks {
   /// Of each step: picoseconds on one rank, the median of the last runs, in the mean of the ranks. Domain: measured,
   /// not during a run.
   std::vector<std::int64_t> durations() const;
+  /// Domain: likewise.
+  run_record last_of(const lowered_run& run) const;
   const char* name(int step) const { return step_[static_cast<std::size_t>(step)]->name.c_str(); }
   /// Bytes that others bring to `rank` in one run of the step.
   std::int64_t received(int step, int rank) const;
@@ -96,6 +106,8 @@ class program_tasks {
     static constexpr std::size_t kept = 15;
     std::int64_t nanoseconds[kept] = {};
     std::size_t times = 0;
+    std::int64_t begin = 0;  ///< of the last one
+    std::int64_t last() const { return nanoseconds[(times - 1) % kept]; }
     std::int64_t median() const {
       std::int64_t sorted[kept] = {};
       const std::size_t count = std::min(times, kept);

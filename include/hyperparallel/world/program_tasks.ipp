@@ -192,14 +192,14 @@ HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const 
     work.part_ranks = ranks_of_part(p, part_of_step(p, p.step[s]));
     work.micro_batch = p.step[s].micro_batch;
     work.name = name_of_step(p, s);
-    if (measured) work.spent.resize(2 * ranks_);
     if (p.step[s].is_move) {
       work.move = transfers_of(p, pulls, memory, s);
       pace_copies(p, s, work);
-      continue;
+    } else {
+      work.kernel = kernel_of_step(p, s, choose, computes);
+      for (int r = 0; r < work.part_ranks; ++r) work.call.push_back(call_of(p, memory, s, work.first_rank + r));
     }
-    work.kernel = kernel_of_step(p, s, choose, computes);
-    for (int r = 0; r < work.part_ranks; ++r) work.call.push_back(call_of(p, memory, s, work.first_rank + r));
+    if (measured) work.spent.resize(work.move.size() + work.call.size());
   }
 }
 
@@ -210,6 +210,22 @@ HYPERPARALLEL_BODY std::vector<std::int64_t> program_tasks::durations() const {
     for (const time_spent& t : s->spent) nanoseconds += t.median();
     all.push_back(nanoseconds * 1000 / s->part_ranks);
   }
+  return all;
+}
+
+HYPERPARALLEL_BODY run_record program_tasks::last_of(const lowered_run& run) const {
+  run_record all{&run};
+  std::int64_t first = steady_nanoseconds();
+  for (const plan_row& row : run.plan.row) {
+    const step_work& work = *step_[static_cast<std::size_t>(row.step)];
+    for (int r = 0; r < work.part_ranks; ++r) {
+      const time_spent& t = work.spent[work.place_of(row.first_item + work.first_rank + r)];
+      if (t.times > 0) first = std::min(first, t.begin);
+      all.task.push_back(t.times > 0 ? task_record{t.begin, t.begin + t.last(), 0} : task_record{});
+    }
+  }
+  for (task_record& t : all.task)
+    if (t.worker >= 0) t.start -= first, t.end -= first;
   return all;
 }
 
@@ -248,6 +264,7 @@ HYPERPARALLEL_BODY void program_tasks::timed(const kernel_call& c) {
   const std::int64_t begin = steady_nanoseconds();
   work.body()(c);
   time_spent& t = work.spent[work.place_of(c.item)];
+  t.begin = begin;
   t.nanoseconds[t.times++ % time_spent::kept] = steady_nanoseconds() - begin;
 }
 

@@ -32,6 +32,8 @@ struct program_means;
 
 }  // namespace detail
 
+struct run_record;
+
 template <class T>
 class program_world : public program_values<program_world<T>, T> {
   using values = program_values<program_world<T>, T>;
@@ -52,6 +54,8 @@ class program_world : public program_values<program_world<T>, T> {
   /// What each step takes on a rank, the median of the last runs, picoseconds; 0 for steps that have not run. Domain:
   /// the world was made `measured`.
   std::vector<std::int64_t> step_durations() const;
+  /// When each task of these phases ran last (program_tasks.hpp), for report/trace_steps.hpp. Domain: made `measured`.
+  run_record last_run(unsigned phases = micro_phases | update_phases);
   /// Tasks of a run of these phases.
   int tasks(unsigned phases = micro_phases | update_phases);
 

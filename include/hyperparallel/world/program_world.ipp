@@ -143,6 +143,12 @@ std::vector<std::int64_t> program_world<T>::step_durations() const {
 }
 
 template <class T>
+run_record program_world<T>::last_run(unsigned phases) {
+  runs_->run_of(phases);
+  return runs_->tasks().last_of(*this->lowered_.find_run(phases));
+}
+
+template <class T>
 int program_world<T>::tasks(unsigned phases) {
   return runs_->run_of(phases).tasks();
 }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trace of a run read back by a JSON parser: a span for each task, on its queue's row, behind those that it waits for.
+
+#include <hyperparallel/report/trace_steps.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/lowering/class_plan.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/world/model_run.hpp>
+
+#include "../../examples/models/small_moe.hpp"
+
+namespace hp = hyperparallel;
+
+namespace {
+
+using json = nlohmann::json;
+
+hp::graph model() {
+  hp::model_builder m({.unrolled = true});
+  models::build_small_moe(m,
+                          {.batch = 4, .sequence = 8, .vocabulary = 16, .layers = 1, .hidden = 16, .expert_width = 8});
+  hp::differentiate(m.graph);
+  hp::append_optimizer(m.graph, {});
+  return m.graph;
+}
+
+TEST(trace_steps, has_a_span_for_each_task_on_its_row_at_its_time) {
+  const hp::graph g = model();
+  hp::model_run_options options;
+  options.program.tiles = {"*.experts.*"};
+  options.program.measured = true;
+  options.program.execution.threads = 2;
+  hp::model_run<float> run(g, hp::strategy_called("ep", 4).strategy, options);
+  for (const hp::task_record& t : run.world().last_run().task) EXPECT_EQ(t.worker, -1);
+  for (int step = 0; step < 3; ++step) run.train_step([&](int) { run.set_random_inputs(1); });
+  const hp::run_record record = run.world().last_run();
+  hp::report::string_sink sink;
+  hp::report::write_trace(sink, run.world().program(), record);
+  const json trace = json::parse(sink.text);
+
+  std::map<int, std::pair<double, double>> span;
+  std::map<std::pair<int, int>, std::string> row;
+  std::map<std::pair<int, int>, double> ended;
+  std::set<std::string> names;
+  for (const json& event : trace["traceEvents"]) {
+    const std::pair at(event["pid"].get<int>(), event["tid"].get<int>());
+    if (event["ph"] == "M" && event["name"] == "thread_name") row[at] = event["args"]["name"];
+    if (event["ph"] != "X") continue;
+    const double begin = event["ts"], end = begin + event["dur"].get<double>();
+    EXPECT_TRUE(span.emplace(event["args"]["task"].get<int>(), std::pair(begin, end)).second);
+    EXPECT_EQ(event["name"], hp::name_of_step(run.world().program(), event["args"]["step"]));
+    EXPECT_EQ(row.at(at), event["cat"]);
+    EXPECT_GE(begin, ended[at] - 1e-3);  // tasks of a queue follow each other, in the order of the trace
+    ended[at] = end;
+    names.insert(event["name"]);
+  }
+  EXPECT_EQ(static_cast<int>(span.size()), run.world().tasks());
+  EXPECT_EQ(row.size(), 8u);
+  EXPECT_TRUE(names.contains("layers.0.moe.experts.down (contract), tile 2 of 2 of experts")) << *names.begin();
+
+  // Of the plan of all ranks: a wait for position n of a queue is over when its first n tasks have ended.
+  const hp::program_plan plan = hp::plan_of_all_ranks(record.run->plan, run.world().program());
+  std::vector<std::vector<int>> queue(static_cast<std::size_t>(hp::queue_count(plan.machine)));
+  int waits = 0;
+  for (int i = 0, w = 0; i < plan.row.size; ++i)
+    for (int r = 0; r < plan.machine.ranks; ++r) {
+      const int t = plan.row[i].first_task + r;
+      for (; w < plan.wait_end[t]; ++w, ++waits) {
+        const auto& before = queue[static_cast<std::size_t>(plan.wait[w].word)];
+        ASSERT_GE(span.at(t).first,
+                  span.at(before[static_cast<std::size_t>(plan.wait[w].threshold - 1)]).second - 1e-3);
+      }
+      queue[static_cast<std::size_t>(hp::first_queue(plan.machine, r, plan.row[i].kind))].push_back(t);
+    }
+  EXPECT_GT(waits, 50);
+}
+
+}  // namespace
