@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,6 +16,7 @@
 
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/lowering/class_plan.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
@@ -35,13 +38,11 @@ hp::graph model() {
   return m.graph;
 }
 
-TEST(trace_steps, has_a_span_for_each_task_on_its_row_at_its_time) {
+/// Returns the names of the steps.
+std::set<std::string> hold_trace(const char* strategy, hp::model_run_options options) {
   const hp::graph g = model();
-  hp::model_run_options options;
-  options.program.tiles = {"*.experts.*"};
   options.program.measured = true;
-  options.program.execution.threads = 2;
-  hp::model_run<float> run(g, hp::strategy_called("ep", 4).strategy, options);
+  hp::model_run<float> run(g, hp::strategy_called(strategy, 4).strategy, options);
   for (const hp::task_record& t : run.world().last_run().task) EXPECT_EQ(t.worker, -1);
   for (int step = 0; step < 3; ++step) run.train_step([&](int) { run.set_random_inputs(1); });
   const hp::run_record record = run.world().last_run();
@@ -67,7 +68,12 @@ TEST(trace_steps, has_a_span_for_each_task_on_its_row_at_its_time) {
   }
   EXPECT_EQ(static_cast<int>(span.size()), run.world().tasks());
   EXPECT_EQ(row.size(), 8u);
-  EXPECT_TRUE(names.contains("layers.0.moe.experts.down (contract), tile 2 of 2 of experts")) << *names.begin();
+  if (options.program.execution.threads == 1) {  // one after the other, on whatever rows
+    std::vector<std::pair<double, double>> all;
+    for (const auto& [task, one] : span) all.push_back(one);
+    std::sort(all.begin(), all.end());
+    for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GE(all[i].first, all[i - 1].second - 1e-3) << i;
+  }
 
   // Of the plan of all ranks: a wait for position n of a queue is over when its first n tasks have ended.
   const hp::program_plan plan = hp::plan_of_all_ranks(record.run->plan, run.world().program());
@@ -77,13 +83,33 @@ TEST(trace_steps, has_a_span_for_each_task_on_its_row_at_its_time) {
     for (int r = 0; r < plan.machine.ranks; ++r) {
       const int t = plan.row[i].first_task + r;
       for (; w < plan.wait_end[t]; ++w, ++waits) {
-        const auto& before = queue[static_cast<std::size_t>(plan.wait[w].word)];
-        ASSERT_GE(span.at(t).first,
+        const std::vector<int>& before = queue[static_cast<std::size_t>(plan.wait[w].word)];
+        EXPECT_GE(span.at(t).first,
                   span.at(before[static_cast<std::size_t>(plan.wait[w].threshold - 1)]).second - 1e-3);
       }
       queue[static_cast<std::size_t>(hp::first_queue(plan.machine, r, plan.row[i].kind))].push_back(t);
     }
   EXPECT_GT(waits, 50);
+  return names;
+}
+
+TEST(trace_steps, has_a_span_for_each_task_on_its_row_at_its_time) {
+  hp::model_run_options in_tiles;
+  in_tiles.program.tiles = {"*.experts.*"};
+  for (const int threads : {1, 2}) {
+    in_tiles.program.execution.threads = threads;
+    EXPECT_TRUE(hold_trace("ep", in_tiles).contains("layers.0.moe.experts.down (contract), tile 2 of 2 of experts"));
+  }
+}
+
+// Moves that links make faster in several steps have as many tasks.
+TEST(trace_steps, has_the_steps_of_moves) {
+  for (const int threads : {1, 2}) {
+    hp::model_run_options on_links;
+    on_links.program.topology = hp::interconnect_of(hp::h100::topology);
+    on_links.program.execution.threads = threads;
+    EXPECT_TRUE(hold_trace("hsdp2", on_links).contains("head.exp_sum (exp_sum)"));
+  }
 }
 
 }  // namespace
