@@ -37,9 +37,9 @@ float loss_of_a_step(const hp::graph& graph) {
 /// Forward and backward in at most so many tiles: milliseconds on the clock, those in which nothing is computed, GiB of a rank
 /// by address.
 template <class Hardware>
-std::string figures_with_tiles(const hp::graph& g, const char* strategy, int ranks, const char* pattern, int most) {
+std::string figures_with_tiles(const hp::graph& g, const char* named, int ranks, const char* pattern, int most) {
   const hp::device_value device = Hardware::device;
-  const hp::sharded_program p = hp::partition(g, hp::strategy_called(strategy, ranks).strategy);
+  const hp::sharded_program p = hp::partition(g, hp::strategy_called(named, ranks).strategy);
   hp::lowering_options how{.topology = hp::interconnect_of(Hardware::topology), .lookahead = 1};
   if (most > 1) how.tiles.push(pattern);
   how.most_tiles = most;
