@@ -82,7 +82,7 @@ TEST(FastestTiles, AreTheFastestOfThoseThatFit) {
 TEST(FastestTiles, AreNoneWhereNothingCanBeTiled) {
   const hp::interconnect links = hp::on_topology(hp::h100::topology);
   const hp::sharded_program p = hp::partition(wide_layer(), hp::strategy_called("dp", 2).strategy);
-  for (const char* const pattern : {"*.expert.*", "*.experts.down"}) {
+  for (const char* const pattern : {"*.expert.*", "*.experts.activation"}) {
     const hp::tiles_chosen c =
         hp::lower_in_fastest_tiles(p, tiled(links, pattern), hp::h100::device, hp::longest_time / 2);
     EXPECT_TRUE(c.ok());
