@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Programs that run beside each other, on groups of ranks: their graph, who runs them, and what goes from one to another.
+// Front header of controller/: programs that run beside each other on groups of ranks, their controller and their edges.
 
 #include <hyperparallel/support/dialect.hpp>
 

@@ -66,9 +66,9 @@
 #include <hyperparallel/price/lookahead.hpp>
 #include <hyperparallel/price/matmul_reuse.hpp>
 #include <hyperparallel/price/megatron_2022.hpp>
+#include <hyperparallel/price/module_times.hpp>
 #include <hyperparallel/price/moe_estimate.hpp>
 #include <hyperparallel/price/moe_tiling_choice.hpp>
-#include <hyperparallel/price/module_times.hpp>
 #include <hyperparallel/price/parts_account.hpp>
 #include <hyperparallel/price/period_part.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>

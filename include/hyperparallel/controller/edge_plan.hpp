@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How named tensors of one program's world get to another's, under other layouts, meshes and numbers of ranks: which piece
-// goes from which rank to which. Planned once, of the two programs alone; who carries it out, tensor_edge.hpp says for
-// threads and mpi/remote_edge.hpp for processes.
+// goes from which rank to which. Planned once, from the two programs alone; tensor_edge.hpp carries it out on threads,
+// mpi/remote_edge.hpp between processes.
 //
 // A tensor is a relocation between the two groups (redistribution/relocation.hpp). Laws: the pieces of a block cover it once;
 // received(rank) == least(rank), what the rank needs and does not hold, the least of any program. A tensor with several

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a program is told of its firing, and the error of those that failed.
+// A firing of a program, the functions that a controller calls for it, and the error of firings that failed.
 
 #include <cstdint>
 #include <exception>
@@ -35,7 +35,7 @@ struct running_program {
   std::function<void()> cancel = {};   ///< from another thread: the firing under way is to end soon
 };
 
-/// Programs that live on several processes: what the controller of each asks of whoever joins them, as mpi/program_link.hpp.
+/// The link between the controllers of several processes, as mpi/process_link.hpp.
 struct program_link {
   virtual ~program_link() = default;
   /// Whether the program lives here, by itself or with other processes.
@@ -44,13 +44,13 @@ struct program_link {
   virtual bool begins(controller& c, int program) = 0;
   /// Of all processes of the program: the first complaint about a firing, none where it ended well everywhere.
   virtual std::string agreed(int program, const std::string& complaint) = 0;
-  /// The program has done so many firings: tells all who wait for it.
+  /// Tells the processes that wait for the program how many firings it has done.
   virtual void tell(int program, std::int64_t done) = 0;
   /// A firing here has failed: all are to stop.
   virtual void tell_stop() = 0;
-  /// Takes in what others have told since, by `controller::hear` and `stop`.
+  /// Receives what other processes have told, by `controller::hear` and `stop`.
   virtual void listen(controller& c) = 0;
-  /// At the end of a run to so many firings, on all processes: what each program has done, and the complaint about its firing that failed.
+  /// At the end of a run of `until` firings, on all processes: the firings of each program, and why one failed.
   virtual void join(controller& c, std::int64_t until, std::vector<std::int64_t>& done,
                     std::vector<std::string>& complaint) = 0;
 };

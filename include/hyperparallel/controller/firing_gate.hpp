@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where threads wait until something that they wait for has happened on another one, and who notices that nothing can.
+// A gate at which threads sleep until another thread announces a change, and which notices that none can come.
 //
 //   gate.open(threads);                     before the threads begin
 //   gate.wait(may_go_on, something_can)     on a thread: back when its condition holds, or all stop
 //   gate.announce();                        after each change that a condition reads, by seq_cst stores
 //   gate.leave(something_can);              at the end of a thread
 //
-// Laws: nobody sleeps through a change that is announced; where all threads that are left wait and `something_can` says no,
-// they stand still: all stop, and `stands_still` says so. Announcing costs one load where nobody sleeps.
+// Laws: no thread sleeps through a change that is announced. Where all threads that are left wait and `something_can` is
+// false, all stop, and `stands_still` is true. Announcing costs one load while no thread sleeps.
 
 #include <atomic>
 #include <condition_variable>

@@ -4,8 +4,8 @@
 //
 // Three slots are enough for one writer and one reader at any pace: one is read, one is the newest, one is written.
 // A record that is replayed is kept to: firing k of the reader waits for its version, and the writer for a slot that no later
-// firing reads. Laws: a version that is read is not overwritten; whoever keeps to the record of a run that was never stands
-// still, since that run's order is still possible; what is read after the record is the newest again.
+// firing reads. Laws: a version that is read is not overwritten; a run that replays the record of another one never stands
+// still, since that order of firings is still possible; after the record the newest version is read again.
 // `newest` is the last version that is there, `done` the firings of the reader that have ended. Callers lock.
 // O(log record) a call.
 
@@ -59,7 +59,7 @@ class newest_slots {
   void replay(std::span<const std::int64_t> versions) { read_.assign(versions.begin(), versions.end()); }
 
  private:
-  /// A slot whose version nobody reads any more, or -1.
+  /// A slot whose version no later firing reads, or -1.
   int free_slot(std::int64_t done, std::int64_t newest) const {
     const auto later = read_.begin() + std::min(done, static_cast<std::int64_t>(read_.size()));
     for (int i = 0; i < count; ++i)

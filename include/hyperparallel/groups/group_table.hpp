@@ -66,6 +66,14 @@ namespace detail {
 /// A name that would be cut becomes the empty one, which every table refuses.
 constexpr short_text name_or_none(const char* name) { return short_text(fits(name) ? name : ""); }
 
+/// Number of the element of that name, or -1. O(elements · name).
+template <class Named>
+constexpr int find_named(const growing_array<Named>& all, const char* name) {
+  for (int i = 0; i < all.size; ++i)
+    if (same_text(all.item[i].name.text, name)) return i;
+  return -1;
+}
+
 }  // namespace detail
 
 /// Appends a group of ranks and ranges; returns its number.
@@ -85,21 +93,9 @@ constexpr int add_module(group_table& t, const char* name, const char* group, co
 }
 
 /// Number of the table, group or module of that name, or -1. O(names · length).
-constexpr int find_table(const group_tables& all, const char* name) {
-  for (int i = 0; i < all.table.size; ++i)
-    if (same_text(all.table.item[i].name.text, name)) return i;
-  return -1;
-}
-constexpr int find_group(const group_table& t, const char* name) {
-  for (int g = 0; g < t.group.size; ++g)
-    if (same_text(t.group.item[g].name.text, name)) return g;
-  return -1;
-}
-constexpr int find_module(const group_table& t, const char* name) {
-  for (int m = 0; m < t.placed.size; ++m)
-    if (same_text(t.placed.item[m].name.text, name)) return m;
-  return -1;
-}
+constexpr int find_table(const group_tables& all, const char* name) { return detail::find_named(all.table, name); }
+constexpr int find_group(const group_table& t, const char* name) { return detail::find_named(t.group, name); }
+constexpr int find_module(const group_table& t, const char* name) { return detail::find_named(t.placed, name); }
 
 /// Ranks of a group. Domain: no range runs backwards. O(ranges).
 constexpr extent_t rank_count(const process_group& g) {

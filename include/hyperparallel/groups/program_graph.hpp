@@ -63,15 +63,7 @@ constexpr int add_program(program_graph& g, const char* name, const char* group,
 constexpr int connect(program_graph& g, const program_edge& e) { return g.edge.push(e); }
 
 /// Number of the program or edge of that name, or -1.
-constexpr int find_program(const program_graph& g, const char* name) {
-  for (int p = 0; p < g.program.size; ++p)
-    if (same_text(g.program.item[p].name.text, name)) return p;
-  return -1;
-}
-constexpr int find_edge(const program_graph& g, const char* name) {
-  for (int e = 0; e < g.edge.size; ++e)
-    if (same_text(g.edge.item[e].name.text, name)) return e;
-  return -1;
-}
+constexpr int find_program(const program_graph& g, const char* name) { return detail::find_named(g.program, name); }
+constexpr int find_edge(const program_graph& g, const char* name) { return detail::find_named(g.edge, name); }
 
 }}  // namespace hyperparallel::v0_2

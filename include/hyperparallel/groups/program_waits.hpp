@@ -7,7 +7,7 @@
 //
 // Laws: programs run for ever exactly where no cycle of waits has `back` 0 all round (`order_of_firing`); firing k of one
 // program is sure to come after the end of firing k − n of another exactly where a path of waits has `back` at most n
-// together (`least_backs`): whoever plays no more than the firings that a path leads to has not played that one. So
+// together (`least_backs`), since an order that plays only the firings on such paths is possible. So
 // `check_waits` accepts exactly the lists under which no order of play breaks a wait of the graph. Domain of all: a graph
 // whose numbers check_programs.hpp accepts. Complexity: O(programs + edges + turns), of least_backs O(programs³).
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Programs beside each other in words: why a graph or a placement is refused, who waits for whom, and what a period is made of.
+// Sentences about programs beside each other: refusals of graphs and placements, waits of a deadlock, the cycle of a period.
 
 #include <string>
 

@@ -12,7 +12,7 @@
 // processes are called in one order. A firing begins where all its processes say so, as one may have heard that it is to
 // stop, and ends well where it does on all; where it does not, all processes end theirs, and `run` throws the same line
 // everywhere. Collective over the communicator: the constructor, and `run` of the controllers.
-// News have the number of their run: who is late in ending one run takes in news of the next one in that.
+// News carry the number of their run: a process that is still in one run keeps news of the next one for later.
 
 #include <array>
 #include <cstdint>

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <hyperparallel/controller/edge_plan.hpp>
+#include <hyperparallel/mpi/byte_type.hpp>
 #include <hyperparallel/mpi/process_link.hpp>
 #include <hyperparallel/transfer/copy_boxes.hpp>
 
@@ -50,9 +51,11 @@ class remote_edge : public linked_edge {
       if (receiver == here && p.sender != here) grow(incoming_[p.sender], p);
       if (receiver == here && p.sender == here) own_.push_back(&p);
     }
-    for (auto& [other, m] : outgoing_) m.data.assign(static_cast<std::size_t>(room_), std::vector<std::byte>(m.bytes));
-    for (auto& [other, m] : outgoing_) m.request.assign(static_cast<std::size_t>(room_), MPI_REQUEST_NULL);
-    for (auto& [other, m] : incoming_) m.data.assign(1, std::vector<std::byte>(m.bytes));
+    for (auto& [other, m] : outgoing_) {
+      m.make_room(static_cast<std::size_t>(room_));
+      m.request.assign(static_cast<std::size_t>(room_), MPI_REQUEST_NULL);
+    }
+    for (auto& [other, m] : incoming_) m.make_room(1);
     link.add(number_, *this);
   }
 
@@ -81,8 +84,7 @@ class remote_edge : public linked_edge {
   void publish(std::int64_t written) override {
     const std::size_t s = slot_of(written);
     for (auto& [other, m] : outgoing_)
-      detail::check_mpi(MPI_Isend(m.data[s].data(), static_cast<int>(m.bytes), MPI_BYTE, other, number_, link_->data(),
-                                  &m.request[s]),
+      detail::check_mpi(MPI_Isend(m.data[s].data(), 1, m.type.get(), other, number_, link_->data(), &m.request[s]),
                         "MPI_Isend");
   }
   bool progress() override {
@@ -105,9 +107,16 @@ class remote_edge : public linked_edge {
   struct message {
     std::vector<const edge_piece*> piece{};
     std::size_t bytes = 0;
+    detail::byte_type type{};  ///< of all bytes, however many
     std::vector<std::vector<std::byte>> data{};
     std::vector<MPI_Request> request{};
     std::int64_t versions = 0;  ///< that have come
+
+    void make_room(std::size_t slots) {
+      data.assign(slots, std::vector<std::byte>(bytes));
+      type = detail::run_type(static_cast<std::int64_t>(bytes));
+      type.commit();
+    }
   };
 
   static void grow(message& m, const edge_piece& p) {
@@ -134,8 +143,7 @@ class remote_edge : public linked_edge {
                    slot_[s].data() + begin_[static_cast<std::size_t>(p->block)]);
   }
   void receive(int other, message& m) {
-    detail::check_mpi(MPI_Recv(m.data[0].data(), static_cast<int>(m.bytes), MPI_BYTE, other, number_, link_->data(),
-                               MPI_STATUS_IGNORE),
+    detail::check_mpi(MPI_Recv(m.data[0].data(), 1, m.type.get(), other, number_, link_->data(), MPI_STATUS_IGNORE),
                       "MPI_Recv");
     const std::byte* from = m.data[0].data();
     std::vector<std::byte>& slot = slot_[slot_of(m.versions++)];

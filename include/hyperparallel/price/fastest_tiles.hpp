@@ -25,7 +25,8 @@ struct tiles_chosen {
   constexpr bool ok() const { return lowered.status.ok() && lowered.times.ok(); }
 };
 
-/// Domain: moves can be priced on the device; `how.most_tiles` and `step_duration` are not read. Where the plan without tiles is refused, that.
+/// Where the plan without tiles is refused, that. Domain: moves can be priced on the device; `how.most_tiles` and
+/// `how.step_duration` are not read.
 constexpr tiles_chosen lower_in_fastest_tiles(const sharded_program& p, lowering_options how, const device_value& d,
                                               extent_t memory) {
   lowering_options whole = how;

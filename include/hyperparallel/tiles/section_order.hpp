@@ -2,10 +2,10 @@
 #pragma once
 // The order of the steps of a section, some of them in tiles, in which moves hide behind operators.
 //
-// List scheduling on two queues, one of operators and one of moves: each takes what is ready, in this order:
-//   1. what tiles of a move wait for, and these: tile by tile;
+// List scheduling on two queues, one of operators and one of moves. Of the steps and tiles that can begin first, a queue takes
+//   1. tiles of moves, and what they wait for: tile by tile;
 //   2. other tiles, as those of weight gradients, which no move takes on;
-//   3. steps beside the tiles; moves among them only when all of 1 has begun.
+//   3. steps beside the tiles; their moves only when all tiles of moves have begun.
 // So operators of 2 and 3 run while the first tile is on its way, and while the last one is.
 //
 // Laws: a step, or its tile, comes after what it reads, and after the readers and the writers before of what it writes;

@@ -18,7 +18,7 @@
 // cuts alike and into few runs of bytes, stays as it is; so do moves of several steps, those that rotate or go between
 // parts or tiers, and those whose target is partial. Every built-in operator computes tiles with the bits of the whole
 // (`check_operator` asks it of any). What a tiled program is worth says the proof of its plan (lowering/program_proof.hpp).
-// O(steps · accesses + tiles).
+// O(steps · accesses), and for each section steps² · accesses² and what section_order.hpp takes.
 
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>

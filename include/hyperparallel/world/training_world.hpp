@@ -26,7 +26,7 @@ struct world_options {
   executor_options execution{};
   std::uint64_t seed = 1;                                ///< of first values
   overflow_response overflow = overflow_response::stop;  ///< to a gradient of 16 bits that is not finite
-  bool measured = false;                                 ///< `program_world::step_durations` and `last_run` can be asked for
+  bool measured = false;  ///< `program_world::step_durations` and `last_run` can be asked for
 };
 
 /// The figures that hooks get after a step of training.

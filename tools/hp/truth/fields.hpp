@@ -77,6 +77,13 @@ inline told_size size_in(const json& of, std::initializer_list<const char*> name
   return {};
 }
 
+/// A size that has to be there. Throws malformed_row.
+inline hp::extent_t size_needed(const json& of, const char* name) {
+  const told_size told = size_in(of, {name});
+  if (!told.is_number() || told.size < 1) throw malformed_row(std::string(name) + " is missing or no whole number");
+  return told.size;
+}
+
 /// A positive number; 0 where the field is silent or a text.
 inline double number_in(const json& of, const char* name) {
   const json& v = field(of, name);

@@ -12,12 +12,6 @@ namespace {
 
 constexpr double mebibyte = 1024.0 * 1024.0;
 
-int size_of(const json& of, const char* name) {
-  const told_size told = size_in(of, {name});
-  if (!told.is_number() || told.size < 1) throw malformed_row(std::string(name) + " is missing or no whole number");
-  return static_cast<int>(told.size);
-}
-
 double bytes_of(const json& constants, const char* name) {
   const json& v = field(field(constants, "fixed_bytes"), name);
   if (!v.is_number()) throw malformed_row(std::string("the constants lack fixed_bytes.") + name);
@@ -50,7 +44,7 @@ measured_row read_kernel_row(const json& row, const json& constants) {
   if (!backward && direction != "forward")
     throw malformed_row("direction is '" + direction + "', not forward or backward");
   r.program = "mega_moe_" + direction;
-  r.model = std::to_string(size_of(row, "experts")) + " experts";
+  r.model = std::to_string(size_needed(row, "experts")) + " experts";
   r.tolerance = kernel_tolerance;
   const double measured = number_in(row, "measured_mib");
   if (measured <= 0) throw malformed_row("measured_mib is missing or no number");
@@ -58,16 +52,16 @@ measured_row read_kernel_row(const json& row, const json& constants) {
     r.said.why_not = "no row of kind constants stands before it";
     return r;
   }
-  if (size_of(constants, "dtype_bytes") != 2) {
+  if (size_needed(constants, "dtype_bytes") != 2) {
     r.said.why_not = "values of other than two bytes";
     return r;
   }
-  const hp::expert_kernel kernel{.rows = size_of(row, "rows_per_rank"),
-                                 .hidden = size_of(constants, "hidden"),
-                                 .width = size_of(constants, "intermediate"),
-                                 .experts = size_of(row, "experts"),
-                                 .top_k = size_of(row, "top_k"),
-                                 .ep = size_of(row, "ep")};
+  const hp::expert_kernel kernel{.rows = size_needed(row, "rows_per_rank"),
+                                 .hidden = size_needed(constants, "hidden"),
+                                 .width = size_needed(constants, "intermediate"),
+                                 .experts = size_needed(row, "experts"),
+                                 .top_k = size_needed(row, "top_k"),
+                                 .ep = static_cast<int>(size_needed(row, "ep"))};
   const hp::expert_kernel_memory m =
       hp::memory_of_kernel(kernel, backward ? hp::graph_phase::backward : hp::graph_phase::forward);
   if (!m.ok) {

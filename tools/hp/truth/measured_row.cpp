@@ -23,12 +23,6 @@ double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picosec
 
 bool is_on(const json& of, const char* name) { return field(of, name) == json(true); }
 
-hp::extent_t size_needed(const json& of, const char* name) {
-  const told_size told = size_in(of, {name});
-  if (!told.is_number() || told.size < 1) throw malformed_row(std::string(name) + " is missing or no whole number");
-  return told.size;
-}
-
 /// A decoder as the programs that were measured build it: gated, root mean square norms, rotated.
 hp::decoder decoder_in(const json& m) {
   hp::decoder d;
