@@ -10,8 +10,7 @@
 // ranks: the interleaved groups of HybridFlow's 3D-HybridEngine, whose ranks gather within them. Law: each rank then
 // receives tensor · pipeline − tensor_g · pipeline_g of tensor · pipeline · tensor_g · pipeline_g parts of the weights, the
 // least of any program, and keeps what it had in place. That needs each generation part to be made of whole training parts
-// of its own ranks: where a size of generation does not divide that of training, `grouping_is_impossible` says so, and
-// whatever else is done moves more. O(1).
+// of its own ranks: where a size of generation does not divide that of training, the status is `grouping_is_impossible`. O(1).
 
 #include <hyperparallel/redistribution/relocation.hpp>
 #include <hyperparallel/support/enum_text.hpp>
