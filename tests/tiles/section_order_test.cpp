@@ -70,8 +70,9 @@ played play(const hp::sharded_program& p, const hp::growing_array<hp::program_st
           const auto cut = [&](int value) {
             return hp::place_of_dim(p.graph.tensor[p.value[value].tensor], s.tile.dim) >= 0;
           };
-          if (s.tile.dim >= 0 && before.tile.dim == s.tile.dim && s.tile.index != before.tile.index && cut(v) && cut(w))
-            return;
+          const hp::tile_span met = hp::tiles_met(before.tile, s.tile);
+          const bool meets = met.begin <= before.tile.index && before.tile.index < met.end;
+          if (s.tile.dim >= 0 && !meets && cut(v) && cut(w)) return;
           ready = std::max(ready, out.end[static_cast<std::size_t>(a)]);
         });
       });

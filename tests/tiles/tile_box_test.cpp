@@ -36,32 +36,45 @@ std::vector<bool> elements_of(const hp::sharded_program& p, int position, const 
   const hp::box own = hp::box_of(p, 0, position);
   std::vector<bool> in;
   for (extent_t e = 0; e < hp::volume(own); ++e) {
-    extent_t rest = e, along = 0;
+    extent_t rest = e;
+    bool is = true;
     for (int d = own.rank - 1; d >= 0; --d) {
-      const extent_t n = own.dim[d].end - own.dim[d].begin;
-      if (d == t.dim) along = own.dim[d].begin + rest % n;
+      const extent_t n = own.dim[d].end - own.dim[d].begin, x = own.dim[d].begin + rest % n;
+      const hp::tile_parts parts(t);
+      for (const hp::step_tile& c : parts.cut)
+        if (d == c.dim) is = is && x % c.shard / (c.shard / c.count) == c.index;
       rest /= n;
     }
-    in.push_back(t.dim >= own.rank || along % t.shard / (t.shard / t.count) == t.index);
+    in.push_back(is);
   }
   return in;
 }
 
-// Random blocks: the bytes are those of the elements, the same on every device, and the tiles partition the block.
+// Random blocks, with an inner cut and without: the bytes are those of the elements, the same on every device, and the tiles
+// partition the block.
 TEST(TileBox, BytesAreThoseOfItsElementsOnEveryDevice) {
   std::mt19937 random(7);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  int whole = 0, several = 0;
-  for (int round = 0; round < 3000; ++round) {
+  const auto parts_of = [&](extent_t shard) {
+    int parts = 1;
+    while (shard % (parts = 1 + below(static_cast<int>(shard))) != 0) continue;
+    return parts;
+  };
+  int whole = 0, several = 0, both = 0;
+  for (int round = 0; round < 6000; ++round) {
     const hp::mesh_shape m{2, {1 + below(3), 1 + below(3)}};
     const hp::shape s(extent_t{6} * (1 + below(2)), extent_t{6} * (1 + below(2)), extent_t{6} * (1 + below(2)));
     const std::vector<int> cut{below(4), below(4)};  // 3: the axis cuts nothing
     if (cut[0] == cut[1] && cut[0] < 3 && s.extent[cut[0]] % (m.size[0] * m.size[1]) != 0) continue;
     const hp::sharded_program p = program_of(s, m, cut);
-    hp::step_tile t{below(4), extent_t{1 + below(12)}, 0, 1};
-    const int shard = static_cast<int>(t.shard);
-    while (shard % (t.count = 1 + below(shard)) != 0) continue;
-    const bool whole_shards = t.dim == 3 || hp::local_extent(p, 0, t.dim) % t.shard == 0;
+    hp::step_tile t{below(4), extent_t{1 + below(12)}};
+    if (below(2) == 0) t.inner = {(t.dim + 1 + below(3)) % 4, extent_t{1 + below(6)}};
+    t.count = parts_of(t.shard);
+    if (t.inner.dim >= 0) t.count *= t.inner.count = parts_of(t.inner.shard);
+    const auto holds = [&](int dim, extent_t of) {
+      return dim < 0 || dim == 3 || hp::local_extent(p, 0, dim) % of == 0;
+    };
+    const bool whole_shards = holds(t.dim, t.shard) && holds(t.inner.dim, t.inner.shard);
     EXPECT_EQ(hp::holds_whole_shards(p, 0, t), whole_shards);
     if (!whole_shards) continue;
     ++whole;
@@ -82,11 +95,14 @@ TEST(TileBox, BytesAreThoseOfItsElementsOnEveryDevice) {
         }
       });
       several += runs > 1;
+      both += t.inner.count > 1 && t.dim < 3 && t.inner.dim < 3;
       EXPECT_EQ(runs, hp::runs_in(p, 0, t));
       for (int r = 0; r < hp::position_count(m); ++r) EXPECT_EQ(bytes, elements_of(p, r, t));
     }
-    for (const int n : tiles) EXPECT_EQ(n, t.dim == 3 ? t.count : 1);
+    const hp::step_tile seen = hp::tile_in(p.graph.tensor[0], t);
+    for (const int n : tiles) EXPECT_EQ(n, t.count / seen.count);
   }
+  EXPECT_GE(both, 500);
   EXPECT_GE(whole, 800);
   EXPECT_GE(several, 1000);
 }
@@ -112,16 +128,5 @@ constexpr extent_t intervals_of(const hp::step_tile& t, extent_t end) {
 }
 static_assert(intervals_of({0, 8, 3, 4}, 64) == 16);
 static_assert(hp::part_of_shard({0, 8, 3, 4}).begin == 6);
-
-TEST(TileBox, ALoopOfTheTileIsTheOneOverItsDim) {
-  hp::graph_operator o;
-  o.loop_count = 3;
-  o.loop[0].dim = 4;
-  o.loop[1].dim = 5;
-  o.loop[2].dim = 5;
-  EXPECT_EQ(hp::loop_of_tile(o, {.dim = 4}), 0);
-  EXPECT_EQ(hp::loop_of_tile(o, {.dim = 5}), -1);  // queries and keys over one dim
-  EXPECT_EQ(hp::loop_of_tile(o, {.dim = 6}), -1);
-}
 
 }  // namespace

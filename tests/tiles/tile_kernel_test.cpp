@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace {
@@ -25,7 +26,7 @@ TEST(TileKernel, ComputesItsPartOfEveryShard) {
   c.loop[1] = {12, 12, 24};  // a block that begins behind three shards
   c.operand[0] = x.data();
   c.result[0] = whole.data();
-  hp::tile_kernel k{{hp::kernel_of<double>(hp::id_of<hp::ops::silu>)}, {}, -1, {{8}, {8}}};
+  hp::tile_kernel k{{hp::kernel_of<double>(hp::id_of<hp::ops::silu>)}, {}, -1, -1, {{8}, {8}}};
   k(c);
   c.result[0] = made.data();
   k.loop = 1;
@@ -34,6 +35,17 @@ TEST(TileKernel, ComputesItsPartOfEveryShard) {
     k(c);
     for (int i = 0; i < 36; ++i) {
       const bool done = i % 12 % 4 / 2 <= tile;
+      EXPECT_EQ(made[static_cast<std::size_t>(i)], done ? whole[static_cast<std::size_t>(i)] : -1.0) << i;
+    }
+  }
+  // Cut along the rows as well: rows 6, 7 and 8 of shards of three.
+  std::fill(made.begin(), made.end(), -1.0);
+  k.inner_loop = 0;
+  for (int tile = 0; tile < 6; ++tile) {
+    k.tile = {0, 4, tile, 6, {1, 3, 3}};
+    k(c);
+    for (int i = 0; i < 36; ++i) {
+      const bool done = i % 12 % 4 / 2 * 3 + i / 12 <= tile;
       EXPECT_EQ(made[static_cast<std::size_t>(i)], done ? whole[static_cast<std::size_t>(i)] : -1.0) << i;
     }
   }

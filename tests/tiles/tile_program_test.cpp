@@ -52,7 +52,8 @@ void expect_laws(const hp::sharded_program& p, const hp::tiled_program& t) {
     for (int a = 0; a < b; ++a) {
       const hp::program_step &one = t.program.step[a], &other = t.program.step[b];
       if (place[static_cast<std::size_t>(key(one))] <= place[static_cast<std::size_t>(key(other))]) continue;
-      if (one.tile.dim >= 0 && other.tile.dim == one.tile.dim && one.tile.index != other.tile.index) continue;
+      const hp::tile_span met = hp::tiles_met(one.tile, other.tile);
+      if (one.tile.index < met.begin || met.end <= one.tile.index) continue;
       hp::visit_values(p, one, [&](int v, bool writes) {
         hp::visit_values(p, other, [&](int w, bool wrote) {
           EXPECT_FALSE((writes || wrote) && p.value[v].storage == p.value[w].storage)
@@ -101,7 +102,7 @@ TEST(TileProgram, MovesRunATileAhead) {
 }
 
 TEST(TileProgram, KeepsItsLawsUnderEveryStrategy) {
-  int tiled_ones = 0;
+  int tiled_ones = 0, inner_ones = 0;
   for (int i = 0; i < hp::named_strategy_count; ++i)
     for (const int devices : {2, 4, 8})
       for (const char* const pattern : {"*", "*.experts.*", "*.attention.*"}) {
@@ -110,11 +111,36 @@ TEST(TileProgram, KeepsItsLawsUnderEveryStrategy) {
         const hp::sharded_program p =
             hp::partition(g, hp::strategy_called(hp::named_strategy_at(i).name, devices).strategy);
         if (p.status.code != hp::strategy_code::ok) continue;
-        const hp::tiled_program t = tiled(p, {pattern}, 2 + i % 7);
+        const hp::tiled_program t = tiled(p, {pattern}, 2 + i % 7 * (1 + devices / 4));
         expect_laws(p, t);
         tiled_ones += t.sections > 0;
+        for (const hp::program_step& s : t.program.step) inner_ones += s.tile.inner.dim >= 0 && s.tile.index == 0;
       }
   EXPECT_GE(tiled_ones, 90);
+  EXPECT_GE(inner_ones, 150);
+}
+
+// More tiles than experts: rows of each are cut as well, by batch, but for weight gradients, which sum over them.
+TEST(TileProgram, CutsAlongAnInnerDimWhatMovesWaitFor) {
+  const hp::sharded_program p = program_of("ep", {4});
+  const hp::tiled_program t = tiled(p, {"*.experts.*"}, 12);
+  expect_laws(p, t);
+  int fine = 0, coarse = 0;
+  for (const hp::program_step& s : t.program.step) {
+    if (s.tile.dim < 0 || s.tile.index > 0) continue;
+    EXPECT_STREQ(p.graph.name_of_dim(s.tile.dim), "experts");
+    EXPECT_EQ(s.tile.count, s.tile.inner.dim >= 0 ? 12 : 6);
+    if (s.tile.inner.dim >= 0) {
+      EXPECT_STREQ(p.graph.name_of_dim(s.tile.inner.dim), "batch");
+      ++fine;
+      continue;
+    }
+    const std::string name = name_of(p, s);
+    EXPECT_NE(name.find(".weight)"), std::string::npos) << name;
+    ++coarse;
+  }
+  EXPECT_EQ(fine, 2 * (2 + 3 + 4 + 5));
+  EXPECT_EQ(coarse, 2 * 3);
 }
 
 TEST(TileProgram, TakesAtMostSoManyTiles) {

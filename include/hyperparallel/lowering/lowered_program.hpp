@@ -168,7 +168,8 @@ constexpr bool take_tiles(lowered_program& l, const program_moves& moves, const 
     fail(l, lowering_code::tiles_meet_a_budget, -1);
     return false;
   }
-  tiled_program t = tile_program(l.program, moves, {options.tiles, options.most_tiles, options.step_duration});
+  tiled_program t =
+      tile_program(l.program, moves, {options.tiles, options.most_tiles, options.step_duration, options.vector_queue});
   if (t.unmatched >= 0)
     fail(l, lowering_code::tiles_match_nothing, t.unmatched);
   else if (t.sections == 0)

@@ -2,7 +2,8 @@
 #pragma once
 // The pieces of places that tasks wait for: a storage that tiles write has one for each tile, any other place is one piece.
 //
-// Laws: a tile of the cut that wrote a storage touches its own piece there, everything else all pieces; pieces of a place are
+// Laws: a tile of the cut that wrote a storage touches its own piece there, one of a cut within or around that what it meets
+// (strategy/step_tile.hpp), everything else all pieces; pieces of a place are
 // numbered one after the other. A storage that two cuts write is one piece: its tasks wait for more than they need, and stand in
 // order. What a plan with pieces is worth says its proof, which knows of bytes. O(places + steps · accesses).
 
@@ -33,11 +34,9 @@ class place_pieces {
   constexpr void list(const growing_array<int>& places, const step_tile& tile, growing_array<int>& pieces) const {
     pieces.clear();
     for (const int place : places) {
-      const int first = first_.item[place], end = first_.item[place + 1];
-      if (end - first > 1 && are_of_one_cut(cut_.item[place], tile))
-        pieces.push(first + tile.index);
-      else
-        for (int i = first; i < end; ++i) pieces.push(i);
+      const int first = first_.item[place];
+      const tile_span met = place < cut_.size ? tiles_met(cut_.item[place], tile) : tile_span{0, 1};
+      for (int i = met.begin; i < met.end; ++i) pieces.push(first + i);
     }
   }
 
@@ -47,9 +46,9 @@ class place_pieces {
     step_tile& cut = cut_.item[v.storage];
     if (cut.dim == shared) return;
     const bool first = cut.dim < 0;
-    if (first) cut = {tile.dim, tile.shard, 0, tile.count};
-    if (!are_of_one_cut(cut, tile) || place_of_dim(p.graph.tensor.item[v.tensor], tile.dim) < 0)
-      cut = {shared, 0, 0, 1};
+    if (first) cut = tile_at(tile, 0);
+    if (!are_of_one_cut(cut, tile) || !(tile_in(p.graph.tensor.item[v.tensor], tile) == tile))
+      cut = {shared, 0, 0, 1, {}};
   }
 
   static constexpr int shared = -2;

@@ -24,11 +24,6 @@ struct proved_ranges {
   growing_array<int> first_run;    ///< of each place
   growing_array<place_range> run;  ///< of all places
   growing_array<int> tile_of_run;  ///< that it belongs to
-
-  /// Whether the tile is one of those that the storage was cut into.
-  constexpr bool is_cut_by(int place, const step_tile& t) const {
-    return place < cut.size && are_of_one_cut(cut.item[place], t);
-  }
 };
 
 /// Cuts each storage as the first step does that writes a tile of it.
@@ -41,7 +36,7 @@ constexpr void cut_into_runs(const sharded_program& program, proved_ranges& r) {
       const int storage = program.value.item[v].storage;
       if (!writes || value.item[storage] >= 0) return;
       value.item[storage] = v;
-      r.cut.item[storage] = s.tile;
+      r.cut.item[storage] = tile_at(s.tile, 0);
     });
   }
   for (int place = 0; place < r.range.size; ++place) {
@@ -132,12 +127,17 @@ class row_uses {
     extent_t& most = proof_.bytes[space % max_memory_tiers];
     most = larger(most, end - place_.first.item[space]);
   }
-  /// Calls visit(run) for those that a tile touches: all, unless the place is cut into such tiles.
+  /// Calls visit(run) for those that a tile touches of what it sees as this value: all, unless the place is cut into tiles
+  /// of its cut, or of one within or around that.
   template <class Visit>
   constexpr void visit_runs(int place, const step_tile& tile, const Visit& visit) const {
-    const bool of_tile = place_.is_cut_by(place, tile);
+    const tile_span met = place < place_.cut.size ? tiles_met(place_.cut.item[place], tile) : tile_span{0, 1};
     for (int i = place_.first_run.item[place]; i < place_.first_run.item[place + 1]; ++i)
-      if (!of_tile || place_.tile_of_run.item[i] == tile.index) visit(i);
+      if (const int of = place_.tile_of_run.item[i]; met.begin <= of && of < met.end) visit(i);
+  }
+  /// What a value sees of a tile of its step.
+  constexpr step_tile tile_of(int value, const step_tile& tile) const {
+    return tile_in(program_.graph.tensor.item[program_.value.item[value].tensor], tile);
   }
   constexpr place_range run_of(int run) const { return place_.run.item[run]; }
   constexpr void read(int place, const step_tile& tile) {
@@ -156,7 +156,8 @@ class row_uses {
     const place_range all = range_of(place);
     touch(place, all.end);
     if (all.begin == all.end) return;
-    if (tile.dim >= 0 && !place_.is_cut_by(place, tile)) fail(program_proof_code::value_is_not_there, place);
+    if (tile.dim >= 0 && !(place < place_.cut.size && are_of_one_cut(place_.cut.item[place], tile)))
+      fail(program_proof_code::value_is_not_there, place);
     visit_runs(place, tile, [&](int run) { write_.push({place, run, -1}); });
   }
   constexpr void check_block(int value) {
@@ -174,14 +175,16 @@ class row_uses {
     visit_values(program_, s, [&](int v, bool written) {
       check_block(v);
       if (s.is_move) return;
-      (written ? write(program_.value.item[v].storage, s.tile) : read(program_.value.item[v].storage, s.tile));
+      const step_tile tile = tile_of(v, s.tile);
+      (written ? write(program_.value.item[v].storage, tile) : read(program_.value.item[v].storage, tile));
     });
     if (!s.is_move) return;
     const move_pulls& how = pulls_.of(s.index);
     const move_row& row = how.row.item[k];
     const int to = place_written(program_, pulls_.moves, s.index, row);
-    read(place_read(program_, pulls_.moves, s.index, row), s.tile);
-    write(to, s.tile);
+    const step_tile tile = tile_of(program_.move.item[s.index].target, s.tile);  // source and target are of one tensor
+    read(place_read(program_, pulls_.moves, s.index, row), tile);
+    write(to, tile);
     if (row.to < 0) return;
     const place_range r = range_of(to);
     const move_plan& plan = how.parts.part[row.part];

@@ -89,6 +89,9 @@ inline std::string statement_of(const sharded_program& p, const program_moves& m
     if (s.tile.dim >= 0)
       text += ", tile " + std::to_string(s.tile.index) + " of " + std::to_string(s.tile.count) + " of every " +
               std::to_string(s.tile.shard) + " " + p.graph.name_of_dim(s.tile.dim);
+    if (s.tile.inner.dim >= 0)
+      text += " by " + std::to_string(s.tile.inner.count) + " of every " + std::to_string(s.tile.inner.shard) + " " +
+              p.graph.name_of_dim(s.tile.inner.dim);
     text += std::string(", ") + name_of(s.phase) + "\n";
   }
   for (const int t : p.graph.monitor) text += std::string("kept ") + p.graph.name_of_tensor(t) + "\n";

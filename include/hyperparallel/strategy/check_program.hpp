@@ -176,14 +176,15 @@ struct written_values {
   constexpr program_code why_unwritable(int v, const step_tile& tile) const {
     if (written[v]) return program_code::value_is_written_twice;
     step_tile next = tiles[v];
-    if (next.dim < 0) next = {tile.dim, tile.shard, 0, tile.count};
+    if (next.dim < 0) next = tile_at(tile, 0);
     return next == tile ? program_code::ok : program_code::tiles_are_out_of_order;
   }
   constexpr program_code why_unreadable(const sharded_program& p, int v, const step_tile& tile = {}) const {
-    if (!written[v] && !(are_of_one_cut(tile, tiles[v]) && tile.index < tiles[v].index))
+    const step_tile own = tile_in(p.graph.tensor.item[p.value.item[v].tensor], tile);
+    if (!written[v] && tiles_met(tiles[v], own).end > tiles[v].index)
       return program_code::value_is_read_before_it_is_written;
     const int there = held[p.value.item[v].storage];  // another value's tiles may have come as far as this one
-    return there == v || (there >= 0 && are_of_one_cut(tile, tiles[there]) && tile.index >= tiles[there].index)
+    return there == v || (there >= 0 && tiles_met(tiles[there], own).begin >= tiles[there].index)
                ? program_code::ok
                : program_code::value_is_read_after_it_is_replaced;
   }

@@ -32,10 +32,12 @@ constexpr local_work local_work_of(const graph& g, const graph_operator& o, cons
   w.rule = &g.rule_of(o);
   w.attribute = o.integer;
   w.flops_per_point = g.value_of(o).flops_per_point;
+  const tile_parts parts(tile);
   for (int l = 0; l < o.loop_count; ++l) {
     w.whole[l] = o.loop[l].extent;
     w.extent[l] = ceil_divide(w.whole[l], pieces_of_loop(p, m, l));
-    if (tile.dim >= 0 && o.loop[l].dim == tile.dim) w.extent[l] /= tile.count;
+    for (const step_tile& cut : parts.cut)
+      if (cut.dim >= 0 && o.loop[l].dim == cut.dim) w.extent[l] /= cut.count;
     w.points *= w.extent[l];
   }
   w.turns = o.rotation;
@@ -60,8 +62,7 @@ constexpr operator_work work_of(const sharded_program& p, const program_compute&
   const operator_value& value = p.graph.value_of(o);
   const mesh_shape& m = p.value.item[c.result[0]].layout.mesh;
   const auto bytes_in_tile = [&](int v) {
-    const bool cut = tile.dim >= 0 && place_of_dim(p.graph.tensor.item[p.value.item[v].tensor], tile.dim) >= 0;
-    return local_bytes(p, v) / (cut ? tile.count : 1);
+    return local_bytes(p, v) / tile_in(p.graph.tensor.item[p.value.item[v].tensor], tile).count;
   };
   operator_work w;
   w.unit = value.unit;

@@ -30,6 +30,7 @@
 #include <hyperparallel/graph/operator_placement.hpp>
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/layout/slice.hpp>
+#include <hyperparallel/strategy/step_tile.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -78,39 +79,6 @@ struct program_move {
   bool detaches = false;
   int held = -1;  ///< what it stages keeps its memory up to this step; -1: up to its own
 };
-
-/// A part of a step: the points whose coordinate x along a named dim has x mod shard in part `index` of `count` equal ones
-/// of [0, shard). Where every device holds whole shards, a tile is the same part of each of them on every device.
-struct step_tile {
-  int dim = -1;  ///< of the graph; -1: all of the step
-  extent_t shard = 0;
-  int index = 0;
-  int count = 1;
-  friend constexpr bool operator==(const step_tile&, const step_tile&) = default;
-};
-
-/// Whether both are tiles of one cut: the same parts, whatever their numbers.
-constexpr bool are_of_one_cut(const step_tile& a, const step_tile& b) {
-  return a.dim >= 0 && a.dim == b.dim && a.shard == b.shard && a.count == b.count;
-}
-
-/// The place of a named dim among those of a tensor, or -1.
-constexpr int place_of_dim(const graph_tensor& t, int dim) {
-  for (int d = 0; d < t.shape.rank; ++d)
-    if (t.dim[d] == dim) return d;
-  return -1;
-}
-
-/// The one loop over the tile's dim, or -1: none or several.
-constexpr int loop_of_tile(const graph_operator& o, const step_tile& t) {
-  int found = -1;
-  for (int l = 0; l < o.loop_count; ++l) {
-    if (o.loop[l].dim != t.dim) continue;
-    if (found >= 0) return -1;
-    found = l;
-  }
-  return found;
-}
 
 struct program_step {
   bool is_move = false;

@@ -7,8 +7,9 @@
 // A pattern marks operators of the graph by name, and with an operator those of its gradient. A *section* is a run of
 // steps of one phase with marked operators, the moves that bring what they read or take away what they make, and the
 // operators between these. Its tiles are parts of one named dim that passes through all of them: that of which operands are read
-// least often again, experts for products of experts. Their order is that of section_order.hpp, so the queue of moves and
-// that of operators work on different tiles.
+// least often again, experts for products of experts; where more tiles are asked for than that dim has parts, each is cut along an
+// inner dim as well, as slots of an expert. Their order is that of section_order.hpp, so the queue of moves and that of operators
+// work on different tiles.
 //
 // An operator that has none of the dims of its section and that no marked operator of its phase reads from, a weight gradient of
 // rows, stays whole in it.
@@ -20,11 +21,8 @@
 // (`check_operator` asks it of any). What a tiled program is worth says the proof of its plan (lowering/program_proof.hpp).
 // O(steps · accesses), and for each section steps² · accesses² and what section_order.hpp takes.
 
-#include <hyperparallel/graph/sharding_plan.hpp>
-#include <hyperparallel/strategy/move_kinds.hpp>
-#include <hyperparallel/tiles/section_order.hpp>
+#include <hyperparallel/tiles/section_cut.hpp>
 #include <hyperparallel/tiles/step_accesses.hpp>
-#include <hyperparallel/tiles/tile_box.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -32,6 +30,7 @@ struct tile_options {
   growing_array<const char*> operators{};  ///< patterns of their names; none: nothing is tiled
   int most = 8;                            ///< tiles of a step
   growing_array<extent_t> duration{};      ///< in any unit; if not of each step, all are alike
+  bool vector_queue = false;               ///< vector operators have a queue of their own
 };
 
 struct tiled_program {
@@ -42,29 +41,10 @@ struct tiled_program {
 
 namespace detail {
 
-/// Named dims, each once.
-struct dim_set {
-  int count = 0;
-  int dim[max_factors > max_dims ? max_factors : max_dims] = {};
-
-  constexpr void add(int d) { dim[count++] = d; }
-  constexpr bool has(int d) const {
-    for (int i = 0; i < count; ++i)
-      if (dim[i] == d) return true;
-    return false;
-  }
-  constexpr dim_set common_with(const dim_set& other) const {
-    dim_set both;
-    for (int i = 0; i < count; ++i)
-      if (other.has(dim[i])) both.add(dim[i]);
-    return both;
-  }
-};
-
 class program_tiler {
  public:
   constexpr program_tiler(const sharded_program& p, const program_moves& moves, const tile_options& options)
-      : p_(p), moves_(moves), options_(options), tiled_(p.storage.size), behind_(p.storage.size) {}
+      : p_(p), cutter_(p, moves, options.most), options_(options), tiled_(p.storage.size), behind_(p.storage.size) {}
 
   constexpr tiled_program run() {
     mark_operators();
@@ -127,26 +107,6 @@ class program_tiler {
            s.micro_batch == first.micro_batch;
   }
 
-  /// Dims of which intervals of the step may be tiles: of an operator those of one loop that all results have.
-  constexpr dim_set dims_of(const program_step& s) const {
-    dim_set dims;
-    if (s.is_move) {
-      const program_move& m = p_.move.item[s.index];
-      const move_kind& kind = kind_of(moves_, s.index);
-      if (cache_operator_of(p_, m) != cache_operator::within_tier || is_hand_over(p_, m) || kind.travel != 0 ||
-          kind.steps != 1 || kind.staged_bytes > 0 || is_partial(p_.value.item[m.target].layout))
-        return dims;
-      const graph_tensor& t = tensor_of(m.source);
-      for (int d = 0; d < t.shape.rank; ++d)
-        if (place_of_dim(t, t.dim[d]) == d) dims.add(t.dim[d]);
-      return dims;
-    }
-    const graph_operator& o = p_.graph.op.item[p_.compute.item[s.index].op];
-    for (int l = 0; l < o.loop_count && o.rotation < 0; ++l)
-      if (may_be_tiled(p_.graph.rule_of(o), l) && loop_of_tile(o, {.dim = o.loop[l].dim}) == l) dims.add(o.loop[l].dim);
-    return dims;
-  }
-
   constexpr bool reads_tiles(const program_step& s) const {
     bool reads = false;
     visit_values(
@@ -164,9 +124,10 @@ class program_tiler {
 
   constexpr void take(int i) {
     const program_step& s = p_.step.item[i];
-    const dim_set own = dims_of(s);
+    const dim_set own = cutter_.dims_of(s);
     dim_set common = tile_.empty() ? own : dims_.common_with(own);
-    const bool beside = common.count == 0 && !tile_.empty() && is_last_of_its_phase(s) && choose_cut().dim >= 0;
+    const bool beside =
+        common.count == 0 && !tile_.empty() && is_last_of_its_phase(s) && cutter_.outer_cut(tile_, dims_).dim >= 0;
     if (own.count > 0 && !beside && wants_tiles(s, common)) {
       if (common.count == 0 || behind_.meets(p_, s) || ends_the_cut(i, common)) {
         end_section();
@@ -183,24 +144,27 @@ class program_tiler {
   }
   /// Whether the section can be cut along one of its dims, but with the step along none that is left.
   constexpr bool ends_the_cut(int i, const dim_set& common) {
-    if (tile_.empty() || common.count == dims_.count || choose_cut().dim < 0) return false;
+    if (tile_.empty() || common.count == dims_.count || cutter_.outer_cut(tile_, dims_).dim < 0) return false;
     const dim_set before = dims_;
     dims_ = common;
     tile_.push(i);
-    const bool ends = choose_cut().dim < 0;
+    const bool ends = cutter_.outer_cut(tile_, dims_).dim < 0;
     --tile_.size;
     dims_ = before;
     return ends;
   }
   constexpr void add(int i, bool tiled) {
-    section_.push({i, tiled, options_.duration.size == p_.step.size ? options_.duration.item[i] : extent_t{1} << 20});
+    const extent_t duration = options_.duration.size == p_.step.size ? options_.duration.item[i] : extent_t{1} << 20;
+    section_.push({i, {}, duration});
+    if (tiled) section_.last().cut.dim = 0;
   }
 
   constexpr void end_section() {
-    const step_tile cut = choose_cut();
+    const step_tile cut = cutter_.outer_cut(tile_, dims_);
     if (cut.dim >= 0) {
       ++made_.sections;
-      section_orderer(p_, section_, cut).run([&](int i, const step_tile& tile) {
+      cutter_.cut(section_, tile_, cut);
+      section_orderer(p_, section_, options_.vector_queue).run([&](int i, const step_tile& tile) {
         order_.push(p_.step.item[i]);
         order_.last().tile = tile;
       });
@@ -213,52 +177,8 @@ class program_tiler {
     behind_.clear();
   }
 
-  // ---- tiles ----
-
-  /// The dim and the number of tiles, or none: no move, no dim of whole shards, or shards of one point.
-  constexpr step_tile choose_cut() const {
-    step_tile best;
-    bool moves = false, computes = false;
-    for (const int i : tile_) (p_.step.item[i].is_move ? moves : computes) = true;
-    if (!moves || !computes) return best;
-    extent_t least = 0;
-    for (int d = 0; d < dims_.count; ++d) {
-      const int dim = dims_.dim[d];
-      step_tile cut{dim, shard_of(dim), 0, 1};
-      for (int n = 2; n <= options_.most && cut.shard > 0; ++n)
-        if (cut.shard % n == 0) cut.count = n;
-      if (cut.count == 1) continue;
-      bool whole = true;
-      extent_t again = 0;  // bytes that each tile reads anew
-      for (const int i : tile_)
-        visit_values(p_, p_.step.item[i], [&](int v, bool) {
-          whole = whole && holds_whole_shards(p_, v, cut) && runs_in(p_, v, cut) * cut.count <= most_runs;
-          if (place_of_dim(tensor_of(v), dim) < 0) again += local_bytes(p_, v) * (cut.count - 1);
-        });
-      if (!whole || (best.dim >= 0 && (again > least || (again == least && cut.count <= best.count)))) continue;
-      best = cut;
-      least = again;
-    }
-    return best;
-  }
-  constexpr const graph_tensor& tensor_of(int value) const { return p_.graph.tensor.item[p_.value.item[value].tensor]; }
-  /// The least that a device holds of the dim.
-  constexpr extent_t shard_of(int dim) const {
-    extent_t least = 0;
-    for (const int i : tile_)
-      visit_values(p_, p_.step.item[i], [&](int v, bool) {
-        const int d = place_of_dim(tensor_of(v), dim);
-        if (d < 0) return;
-        const extent_t n = local_extent(p_, v, d);
-        if (least == 0 || n < least) least = n;
-      });
-    return least;
-  }
-
-  static constexpr extent_t most_runs = 512;  // of bytes, in a block: each is proved by itself
-
   const sharded_program& p_;
-  const program_moves& moves_;
+  const section_cutter cutter_;
   const tile_options& options_;
   tiled_program made_;
   growing_array<program_step> order_;

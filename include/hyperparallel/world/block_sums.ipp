@@ -15,7 +15,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 HYPERPARALLEL_BODY std::vector<byte_run> runs_of(const sharded_program& p, int value, const step_tile& tile, int rank) {
   const graph_tensor& t = p.graph.tensor[p.value[value].tensor];
-  if (tile.dim < 0 || place_of_dim(t, tile.dim) < 0)
+  if (tile_in(t, tile).dim < 0)
     return {{0, volume(box_of(p, value, rank - first_rank_of(p, part_of_value(p, value)))) * bytes_of(t.type)}};
   std::vector<byte_run> runs;
   visit_bytes(p, value, tile, [&](extent_t begin, extent_t end) { runs.push_back({begin, end - begin}); });
@@ -58,8 +58,8 @@ HYPERPARALLEL_BODY block_sums::block_sums(const sharded_program& p, const progra
   }
 }
 
-HYPERPARALLEL_BODY bool block_sums::cuts(const step_tile& t, int value) const {
-  return t.dim >= 0 && place_of_dim(program_.graph.tensor[program_.value[value].tensor], t.dim) >= 0;
+HYPERPARALLEL_BODY step_tile block_sums::tile_of(int value, const step_tile& t) const {
+  return value < 0 ? step_tile{} : tile_in(program_.graph.tensor[program_.value[value].tensor], t);
 }
 
 HYPERPARALLEL_BODY void block_sums::find_cuts() {
@@ -67,8 +67,8 @@ HYPERPARALLEL_BODY void block_sums::find_cuts() {
     visit_values(program_, s, [&](int v, bool) {
       const std::size_t storage = static_cast<std::size_t>(program_.value[v].storage);
       value_[storage] = v;
-      if (!cuts(s.tile, v)) return;
-      const step_tile first{s.tile.dim, s.tile.shard, 0, s.tile.count};
+      const step_tile first = tile_at(tile_of(v, s.tile), 0);
+      if (first.dim < 0) return;
       for (const cut& c : cut_[storage])
         if (c.tile == first) return;
       cut_[storage].push_back({first, v});
@@ -81,9 +81,8 @@ HYPERPARALLEL_BODY void block_sums::add_pieces(int place, int rank, const std::b
   for (const cut& c : cut_[storage]) {
     std::vector<std::vector<byte_run>> finer;
     for (const std::vector<byte_run>& all : runs) {
-      step_tile one = c.tile;
-      for (one.index = 0; one.index < one.count; ++one.index)
-        finer.push_back(common_runs(all, runs_of(program_, c.value, one, rank)));
+      for (int i = 0; i < c.tile.count; ++i)
+        finer.push_back(common_runs(all, runs_of(program_, c.value, tile_at(c.tile, i), rank)));
     }
     runs = std::move(finer);
   }
@@ -92,17 +91,18 @@ HYPERPARALLEL_BODY void block_sums::add_pieces(int place, int rank, const std::b
 
 HYPERPARALLEL_BODY block_sums::list block_sums::pieces_of(int place, int value, const step_tile& tile, int rank) const {
   const range all = range_[at(place, rank)];
-  const bool is_part = value >= 0 && cuts(tile, value);
+  const step_tile own = tile_of(value, tile);
+  const bool is_part = own.dim >= 0;
   int inside = 1, count = 1;  // of the cuts behind the tile's, and of its own
   for (std::size_t c = is_part ? cut_[static_cast<std::size_t>(place)].size() : 0; c-- > 0;) {
     const step_tile& one = cut_[static_cast<std::size_t>(place)][c].tile;
     count = one.count;
-    if (one.dim == tile.dim && one.shard == tile.shard && one.count == tile.count) break;
+    if (are_of_one_cut(one, own)) break;
     inside *= one.count;
   }
   list pieces;
   for (int i = 0; i < all.count; ++i)
-    if (!is_part || i / inside % count == tile.index) pieces.push_back(all.first + i);
+    if (!is_part || i / inside % count == own.index) pieces.push_back(all.first + i);
   return pieces;
 }
 

@@ -34,7 +34,7 @@ class task_checks;
 /// Throws program_error where an operator's box has another size than the block of its value.
 void check_block(const sharded_program& p, const graph_operator& op, int value, int rank, extent_t elements);
 std::string name_of_whole_step(const sharded_program& p, int step);
-receiver_records records_in_tile(const receiver_records& all, const step_tile& tile, int d, int receiver);
+receiver_records records_in_tile(const receiver_records& all, const step_tile& cut, int d, int receiver);
 
 }  // namespace detail
 

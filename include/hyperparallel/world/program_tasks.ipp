@@ -33,8 +33,9 @@ HYPERPARALLEL_BODY std::string name_of_step(const sharded_program& p, int step) 
   const step_tile& t = p.step[step].tile;
   const std::string name = detail::name_of_whole_step(p, step);
   if (t.dim < 0) return name;
-  return name + ", tile " + std::to_string(t.index + 1) + " of " + std::to_string(t.count) + " of " +
-         p.graph.name_of_dim(t.dim);
+  const std::string text = name + ", tile " + std::to_string(t.index + 1) + " of " + std::to_string(t.count) + " of " +
+                           p.graph.name_of_dim(t.dim);
+  return t.inner.dim < 0 ? text : text + " and " + p.graph.name_of_dim(t.inner.dim);
 }
 
 HYPERPARALLEL_BODY std::string detail::name_of_whole_step(const sharded_program& p, int step) {
@@ -51,6 +52,7 @@ HYPERPARALLEL_BODY tile_kernel kernel_of_step(const sharded_program& p, int step
   tile_kernel tiled;
   tiled.tile = p.step[step].tile;
   if (tiled.tile.dim >= 0) tiled.loop = loop_of_tile(op, tiled.tile);
+  if (tiled.tile.inner.dim >= 0) tiled.inner_loop = loop_of_tile(op, inner_of(tiled.tile));
   typed_kernel& k = tiled.kernel;
   k.function = choose(op.kind);
   if (k.function == nullptr)
@@ -93,15 +95,15 @@ HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program
   return call;
 }
 
-/// Those records cut to a tile of the dim at place `d`. Domain: no fill.
-HYPERPARALLEL_BODY receiver_records detail::records_in_tile(const receiver_records& all, const step_tile& tile, int d,
+/// Those records cut to a part of a cut along the dim at place `d`. Domain: no fill.
+HYPERPARALLEL_BODY receiver_records detail::records_in_tile(const receiver_records& all, const step_tile& cut, int d,
                                                             int receiver) {
   receiver_records some = all;
   some.record.clear();
   some.sender.clear();
   some.received = 0;
   for (const step_record& r : all.record)
-    visit_intervals(tile, r.part.dim[d].begin, r.part.dim[d].end, [&](extent_t from, extent_t to) {
+    visit_intervals(cut, r.part.dim[d].begin, r.part.dim[d].end, [&](extent_t from, extent_t to) {
       step_record one = r;
       one.part.dim[d] = {from, to};
       one.first_term = static_cast<int>(some.sender.size());
@@ -124,7 +126,10 @@ HYPERPARALLEL_BODY receiver_records records_of_move(const sharded_program& p, co
     return whole_block_records(pulls.sender[rank], local_bytes(p, m.target),
                                pulls.sender[rank] == rank && !is_hand_over(p, m));
   receiver_records all = records_of(pulls.parts, pulls.row, row, rank, tensor.type);
-  return tile.dim < 0 ? all : detail::records_in_tile(all, tile, place_of_dim(tensor, tile.dim), rank);
+  const tile_parts parts(tile);
+  for (const step_tile& cut : parts.cut)
+    if (cut.dim >= 0) all = detail::records_in_tile(all, cut, place_of_dim(tensor, cut.dim), rank);
+  return all;
 }
 
 HYPERPARALLEL_BODY std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls,
