@@ -22,8 +22,7 @@ struct proved_ranges {
   // A place that tiles write is proved run by run of their bytes, any other as one run.
   growing_array<step_tile> cut;    ///< of each storage; without a dim: no tile writes it
   growing_array<int> first_run;    ///< of each place
-  growing_array<place_range> run;  ///< of all places
-  growing_array<int> tile_of_run;  ///< that it belongs to
+  growing_array<place_range> run;  ///< of all places; of each those of its tiles in turn, as many each
 };
 
 /// Cuts each storage as the first step does that writes a tile of it.
@@ -47,12 +46,10 @@ constexpr void cut_into_runs(const sharded_program& program, proved_ranges& r) {
     for (t.index = 0; t.index < t.count; ++t.index) {
       if (!is_cut) {
         r.run.push(whole);
-        r.tile_of_run.push(0);
       } else {
         visit_bytes(program, value.item[place], t, [&](extent_t begin, extent_t end) {
           const bool last = end == local_bytes(program, value.item[place]);  // what aligns the place is its own too
           r.run.push({whole.begin + begin, last ? whole.end : whole.begin + end});
-          r.tile_of_run.push(t.index);
         });
       }
     }
@@ -131,9 +128,14 @@ class row_uses {
   /// of its cut, or of one within or around that.
   template <class Visit>
   constexpr void visit_runs(int place, const step_tile& tile, const Visit& visit) const {
-    const tile_span met = place < place_.cut.size ? tiles_met(place_.cut.item[place], tile) : tile_span{0, 1};
-    for (int i = place_.first_run.item[place]; i < place_.first_run.item[place + 1]; ++i)
-      if (const int of = place_.tile_of_run.item[i]; met.begin <= of && of < met.end) visit(i);
+    const int first = place_.first_run.item[place], all = place_.first_run.item[place + 1] - first;
+    if (place >= place_.cut.size || tile.dim < 0) {
+      for (int i = 0; i < all; ++i) visit(first + i);
+      return;
+    }
+    const step_tile& cut = place_.cut.item[place];
+    const tile_span met = tiles_met(cut, tile);
+    for (int i = met.begin * (all / cut.count); i < met.end * (all / cut.count); ++i) visit(first + i);
   }
   /// What a value sees of a tile of its step.
   constexpr step_tile tile_of(int value, const step_tile& tile) const {
