@@ -20,7 +20,6 @@
 #include <hyperparallel/hardware/memory_pool.hpp>
 #include <hyperparallel/hardware/preset_parts.hpp>
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/hardware/rank_rotation.hpp>
 #include <hyperparallel/hardware/topology.hpp>
 #include <hyperparallel/hardware/tpu_presets.hpp>
 #include <hyperparallel/hardware/units.hpp>

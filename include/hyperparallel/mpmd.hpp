@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Front header of mpmd/ and groups/: layers lowered to tile taskflows, which ranks run which module, and programs beside each other.
+// Front header of groups/: which ranks run which module, and programs beside each other.
 
 #include <hyperparallel/support/dialect.hpp>
 
@@ -28,16 +28,3 @@
 #include <hyperparallel/groups/stage_order.hpp>
 #include <hyperparallel/groups/staleness.hpp>
 #include <hyperparallel/groups/submodels.hpp>
-#include <hyperparallel/mpmd/attention_block.hpp>
-#include <hyperparallel/mpmd/chain_check.hpp>
-#include <hyperparallel/mpmd/chain_places.hpp>
-#include <hyperparallel/mpmd/chain_stages.hpp>
-#include <hyperparallel/mpmd/collective_matmul.hpp>
-#include <hyperparallel/mpmd/lower_chain.hpp>
-#include <hyperparallel/mpmd/moe_chain.hpp>
-#include <hyperparallel/mpmd/moe_expert_events.hpp>
-#include <hyperparallel/mpmd/moe_layer.hpp>
-#include <hyperparallel/mpmd/moe_plan.hpp>
-#include <hyperparallel/mpmd/moe_tensors.hpp>
-#include <hyperparallel/mpmd/schedule_buckets.hpp>
-#include <hyperparallel/mpmd/tile_chain.hpp>

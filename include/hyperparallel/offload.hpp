@@ -19,5 +19,4 @@
 #include <hyperparallel/offload/offload_rules.hpp>
 #include <hyperparallel/offload/offload_search.hpp>
 #include <hyperparallel/offload/offload_timeline.hpp>
-#include <hyperparallel/offload/prefetch_window.hpp>
 #include <hyperparallel/offload/use_chains.hpp>

@@ -13,9 +13,6 @@
 #include <hyperparallel/lowering/memory_part.hpp>
 #include <hyperparallel/lowering/message_order.hpp>
 #include <hyperparallel/lowering/model_parts.hpp>
-#include <hyperparallel/lowering/moe_buckets.hpp>
-#include <hyperparallel/lowering/moe_program.hpp>
-#include <hyperparallel/lowering/moe_vector_queues.hpp>
 #include <hyperparallel/lowering/move_loads.hpp>
 #include <hyperparallel/lowering/move_pulls.hpp>
 #include <hyperparallel/lowering/named_plans.hpp>
@@ -67,8 +64,6 @@
 #include <hyperparallel/price/matmul_reuse.hpp>
 #include <hyperparallel/price/megatron_2022.hpp>
 #include <hyperparallel/price/module_times.hpp>
-#include <hyperparallel/price/moe_estimate.hpp>
-#include <hyperparallel/price/moe_tiling_choice.hpp>
 #include <hyperparallel/price/parts_account.hpp>
 #include <hyperparallel/price/period_part.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>

@@ -15,7 +15,6 @@
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_layout.hpp>
 #include <hyperparallel/report/format_mesh.hpp>
-#include <hyperparallel/report/format_model.hpp>
 #include <hyperparallel/report/format_move.hpp>
 #include <hyperparallel/report/format_offload.hpp>
 #include <hyperparallel/report/format_operators.hpp>

@@ -7,14 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/lowering/moe_program.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
 #include <hyperparallel/taskflow/pattern.hpp>
 
 #include "random_plan.hpp"
 #include "taskflow/lowered_plans.hpp"
+#include "taskflow/plans.hpp"
 
 namespace {
 
@@ -115,21 +114,16 @@ TEST(BoundPlan, AConstantPlanStaysWhereTheCompilerPutIt) {
   for (int i = 0; i < p.view().size.tasks; ++i) EXPECT_EQ(moved.view().record[i], p.view().record[i]);
 }
 
-TEST(BoundPlan, AMoeLayerOverRanksPromisesItsPlansOrderExactly) {
-  hp::moe_options choices{.matrix_queues = 2, .vector_queues = 2};
-  choices.tiling = {8, 8, 16, 4, 8, 4, 4, 6};
-  for (const int devices : {1, 2, 4}) {
-    const hp::moe_plan layer = hp::make_moe_plan({24, 12, 8, 2, 32}, devices, devices, hp::matrix384::device,
-                                                 hp::expert_all_to_all_fit{}, choices, false)
-                                   .plan;
-    const hp::planned_flow planned(hp::moe_builder{layer}, hp::moe_machine(choices, devices),
-                                   {choices.policy, choices.synchronisation});
-    const auto& flow = planned.flow();
-    const auto& schedule = planned.schedule();
-    const hp::bound_plan p(flow, schedule);
-    ASSERT_GT(flow.size.tasks, 40);
-    EXPECT_EQ(taskflow_test::order_of_table(p.view()), taskflow_test::order_of_plan(flow, schedule)) << devices;
-    EXPECT_EQ(p.view().size.counters > 0, devices > 1);  // one-sided signals
+TEST(BoundPlan, ExpertsOverRanksPromiseTheirPlansOrderExactly) {
+  for (const int ranks : {1, 2, 4}) {
+    const taskflow_test::loose_plan layer =
+        taskflow_test::experts_plan(ranks, 4, 3, false, hp::priority::reference_order);
+    const hp::planned_flow planned(layer, layer.machine, {hp::priority::reference_order, 0});
+    const hp::bound_plan p(planned.flow(), planned.schedule());
+    ASSERT_GT(planned.flow().size.tasks, 30);
+    EXPECT_EQ(taskflow_test::order_of_table(p.view()), taskflow_test::order_of_plan(planned.flow(), planned.schedule()))
+        << ranks;
+    EXPECT_EQ(p.view().size.counters > 0, ranks > 1);  // one-sided signals
   }
 }
 

@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include <hyperparallel/mpmd/moe_chain.hpp>
-
 #include "flows.hpp"
 
 namespace taskflow_test {
@@ -60,27 +58,72 @@ struct plan_writer {
   }
 };
 
-/// A MoE layer as the library lowers it.
-inline loose_plan moe_layer_plan(int devices, int ranks, int buffers, bool serialized, int experts, hp::priority policy,
-                                 hp::moe_pass pass = hp::moe_pass::forward) {
-  hp::moe_plan p;
-  p.pass = pass;
-  p.layer = {4, 2, experts, 1, 2 * devices};
-  p.tiling = {2, 4, 4, 2, 2, 2, 1, 1};
-  p.devices = devices;
-  p.ranks = ranks;
-  p.rows_per_pair = 2;
-  p.serialized = serialized;
-  for (int o = 0; o < hp::moe_operation_count; ++o) p.time.of[o] = 10 + o;
-  p.time.local_copy = 3;
-  p.time.merge_all = 20;
-  p.weights.windowed = buffers > 0;
-  p.weights.buffers = buffers;
-  for (int e = 0; e < hp::local_experts(p) && buffers > 0; ++e) {
-    p.weights.buffer[e] = e % buffers;
-    p.weights.previous[e] = e < buffers ? -1 : e - buffers;
-  }
-  return loosen(hp::moe_builder{p}, {ranks, {1, 1, 1, buffers > 0 ? 1 : 0, 0}}, policy);
+/// Experts of a MoE layer over ranks: rows of every source are put into an expert's slot, products of `tiles` tasks and an
+/// activation follow, results go back to their sources. Serialized, a stage waits for all of the one before it.
+inline loose_plan experts_plan(int ranks, int experts, int tiles, bool serialized, hp::priority policy) {
+  plan_writer w({ranks, {2, 1, 1, 0, 0}});
+  const auto at = [&](int r, int e) { return r * experts + e; };
+  const int all = ranks * experts, routed = w.events(all), gate = w.events(all), active = w.events(all),
+            down = w.events(all), back = w.events(ranks), size = 8 * tiles;
+  std::vector<int> token, in, wide, act, out, home;
+  for (int r = 0; r < ranks; ++r) token.push_back(w.slots(1, r, size * all));
+  for (std::vector<int>* const slots : {&in, &wide, &act, &out})
+    for (int r = 0; r < ranks; ++r)
+      for (int e = 0; e < experts; ++e) slots->push_back(w.slots(1, r, size * ranks));
+  for (int r = 0; r < ranks; ++r) home.push_back(w.slots(1, r, size * all));
+  const auto slot = [&](const std::vector<int>& of, int r, int e) { return of[static_cast<std::size_t>(at(r, e))]; };
+  const auto wait_for = [&](int stage, int r, int e) {
+    for (int k = serialized ? 0 : e; k < (serialized ? experts : e + 1); ++k) w.wait(stage + at(r, k));
+  };
+  for (int e = 0; e < experts; ++e)
+    for (int from = 0; from < ranks; ++from)
+      for (int k = 1; k <= ranks; ++k) {
+        const int to = (from + k) % ranks, first = size * at(to, e);
+        w.task(hp::resource::link, from, 6 + k).signal(routed + at(to, e));
+        w.read(token[static_cast<std::size_t>(from)], first, first + size);
+        w.write(slot(in, to, e), size * from, size * from + size);
+      }
+  const auto products = [&](int waits, int signals, const std::vector<int>& from, const std::vector<int>& to, int r,
+                            int e) {
+    const int part = size * ranks / tiles;
+    for (int i = 0; i < tiles; ++i) {
+      w.task(hp::resource::aic, r, 9 + i % 2).signal(signals + at(r, e));
+      wait_for(waits, r, e);
+      w.read(slot(from, r, e)).write(slot(to, r, e), part * i, part * i + part);
+    }
+  };
+  const auto activate = [&](int r, int e) {
+    w.task(hp::resource::aiv, r, 4).signal(active + at(r, e));
+    wait_for(gate, r, e);
+    w.read(slot(wide, r, e)).write(slot(act, r, e));
+  };
+  const auto send_back = [&](int r, int e) {
+    for (int k = 1; k <= ranks; ++k) {
+      const int to = (r + k) % ranks, first = size * at(r, e);
+      w.task(hp::resource::link, r, 6 + k).signal(back + to);
+      wait_for(down, r, e);
+      w.read(slot(out, r, e), size * to, size * to + size);
+      w.write(home[static_cast<std::size_t>(to)], first, first + size);
+    }
+  };
+  for (int stage = 0; stage < 4; ++stage)
+    for (int r = 0; r < ranks; ++r)
+      for (int e = 0; e < experts; ++e) switch (stage) {
+          case 0:
+            products(routed, gate, in, wide, r, e);
+            break;
+          case 1:
+            activate(r, e);
+            break;
+          case 2:
+            products(active, down, act, out, r, e);
+            break;
+          default:
+            send_back(r, e);
+        }
+  for (int r = 0; r < ranks; ++r)
+    w.task(hp::resource::aiv, r, 12).wait(back + r).read(home[static_cast<std::size_t>(r)]);
+  return w.frozen(policy);
 }
 
 /// Weights of `experts` take turns in `buffers` buffers, each read by `tiles` matmuls; the copies' progress word says
@@ -261,12 +304,10 @@ inline std::vector<named_plan> small_real_plans() {
   add("MoE tiles", loosen(moe_tiles{6, 1, 0}, machine));
   add("MoE tiles, 2 buffers", loosen(moe_tiles{6, 1, 2}, machine));
   add("MoE tiles, 1 buffer", loosen(moe_tiles{5, 1, 1}, machine));
-  add("MoE layer, 1 device", moe_layer_plan(1, 1, 0, false, 3, listed));
-  add("MoE layer, 2 ranks", moe_layer_plan(2, 2, 0, false, 2, listed));
-  add("MoE layer, 2 of 4 weights", moe_layer_plan(1, 1, 2, false, 4, listed));
-  add("MoE layer, serialized", moe_layer_plan(2, 2, 0, true, 2, rank));
-  add("MoE layer, backward", moe_layer_plan(1, 1, 0, false, 3, rank, hp::moe_pass::backward));
-  add("MoE layer, training", moe_layer_plan(1, 1, 0, false, 2, listed, hp::moe_pass::training));
+  add("experts, 1 rank", experts_plan(1, 3, 2, false, listed));
+  add("experts, 2 ranks", experts_plan(2, 2, 2, false, listed));
+  add("experts, 2 ranks, by rank", experts_plan(2, 2, 3, false, rank));
+  add("experts, serialized", experts_plan(2, 2, 2, true, rank));
   add("weight window", window_plan(10, 3, 4, listed));
   add("all-gather, matmul, 2 ranks", gather_plan(2, 8, rank));
   add("all-gather, matmul, 3 ranks", gather_plan(3, 3, listed));

@@ -104,9 +104,8 @@ std::vector<named_plan> large_plans() {
   };
   add("MoE tiles", loosen(moe_tiles{60, 2, 5}, {2, {6, 4, 1, 0, 0}}));
   add("MoE tiles, all resident", loosen(moe_tiles{40, 1, 0}, {1, {24, 24, 1, 0, 0}}));
-  add("MoE layer", moe_layer_plan(8, 8, 0, false, 16, listed));
-  add("MoE layer, weights in turns", moe_layer_plan(4, 4, 2, false, 16, listed));
-  add("MoE layer, training", moe_layer_plan(4, 4, 0, false, 8, listed, hp::moe_pass::training));
+  add("experts", experts_plan(8, 4, 4, false, listed));
+  add("experts, serialized", experts_plan(4, 8, 4, true, listed));
   add("weight window", window_plan(60, 3, 8, listed));
   add("all-gather, matmul", gather_plan(6, 8, rank));
   add("matmul, reduce-scatter", scatter_plan(6, 24, rank));

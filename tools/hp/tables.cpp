@@ -34,7 +34,7 @@ namespace {
 using namespace tables;
 
 anchor_rows all_anchors(const parameters& p, const offload_parameters& o) {
-  const module_figures modules = simulate_modules(p);
+  const module_figures modules = play_modules(p);
   const double module_speed_up[] = {modules.speed_up(0), modules.speed_up(1), modules.speed_up(2)};
   anchor_rows rows;
   for (const anchor_rows& part : {module_table(modules), end_to_end(p, module_speed_up), ceilings(p),

@@ -65,6 +65,7 @@ struct lowering_options {
   growing_array<const char*> tiles{};
   int most_tiles = tile_options{}.most;
   growing_array<extent_t> step_duration{};  ///< by which tiles are ordered; if not of each step, all are alike
+  extent_t synchronisation = 0;             ///< likewise, from a step's end to a wait of another queue
 };
 
 /// Phases that run by themselves: the plan of one rank, which stands for its class, proved.
@@ -168,8 +169,9 @@ constexpr bool take_tiles(lowered_program& l, const program_moves& moves, const 
     fail(l, lowering_code::tiles_meet_a_budget, -1);
     return false;
   }
-  tiled_program t =
-      tile_program(l.program, moves, {options.tiles, options.most_tiles, options.step_duration, options.vector_queue});
+  tiled_program t = tile_program(
+      l.program, moves,
+      {options.tiles, options.most_tiles, options.step_duration, options.vector_queue, options.synchronisation});
   if (t.unmatched >= 0)
     fail(l, lowering_code::tiles_match_nothing, t.unmatched);
   else if (t.sections == 0)

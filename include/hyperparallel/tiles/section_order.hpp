@@ -30,10 +30,12 @@ struct section_step {
 class section_orderer {
  public:
   /// Tiles of all steps have one outer cut.
-  constexpr section_orderer(const sharded_program& p, const growing_array<section_step>& steps, bool vector_queue)
+  constexpr section_orderer(const sharded_program& p, const growing_array<section_step>& steps, bool vector_queue,
+                            extent_t synchronisation)
       : p_(p),
         steps_(steps),
         vector_queue_(vector_queue),
+        synchronisation_(synchronisation),
         after_(steps.size),
         rank_(steps.size, 3),
         begun_(steps.size, 0),
@@ -127,7 +129,8 @@ class section_orderer {
       const int last =
           (before.whole ? other.count : tiles_met(other, tile_at(steps_.item[i].cut, begun_.item[i])).end) - 1;
       if (begun_.item[before.step] <= last) return -1;
-      ready = larger(ready, end_.item[first_unit_.item[before.step] + last]);
+      const extent_t seen = queue_of(before.step) == queue_of(i) ? 0 : synchronisation_;
+      ready = larger(ready, end_.item[first_unit_.item[before.step] + last] + seen);
     }
     return ready;
   }
@@ -146,6 +149,7 @@ class section_orderer {
   const sharded_program& p_;
   const growing_array<section_step>& steps_;
   bool vector_queue_ = false;
+  extent_t synchronisation_ = 0;                     // between queues
   growing_array<growing_array<predecessor>> after_;  // what each step follows
   growing_array<int> rank_;                          // of each step
   growing_array<int> begun_;                         // units of each step, which begin one after the other

@@ -31,6 +31,7 @@ struct tile_options {
   int most = 8;                            ///< tiles of a step
   growing_array<extent_t> duration{};      ///< in any unit; if not of each step, all are alike
   bool vector_queue = false;               ///< vector operators have a queue of their own
+  extent_t synchronisation = 0;            ///< until a wait of another queue sees that a step has ended, in that unit
 };
 
 struct tiled_program {
@@ -164,10 +165,11 @@ class program_tiler {
     if (cut.dim >= 0) {
       ++made_.sections;
       cutter_.cut(section_, tile_, cut);
-      section_orderer(p_, section_, options_.vector_queue).run([&](int i, const step_tile& tile) {
-        order_.push(p_.step.item[i]);
-        order_.last().tile = tile;
-      });
+      section_orderer(p_, section_, options_.vector_queue, options_.synchronisation)
+          .run([&](int i, const step_tile& tile) {
+            order_.push(p_.step.item[i]);
+            order_.last().tile = tile;
+          });
     } else {
       for (const section_step& s : section_) order_.push(p_.step.item[s.step]);
     }

@@ -55,8 +55,8 @@ struct parameters {
   marked<hp::efficiency> gmm_serialized{hp::per_mille(696), origin::fitted, fit};
   marked<hp::efficiency> tile_serialized{hp::per_mille(710), origin::fitted, fit};
   marked<hp::efficiency> gmm_fused{hp::per_mille(864), origin::fitted, fit};
-  marked<std::int64_t> paper_hop{260 * hp::microsecond, origin::fitted,
-                                 "fused rows of the same table; 160 to 340 us pass"};
+  marked<std::int64_t> paper_hop{100 * hp::microsecond, origin::fitted,
+                                 "fused rows of the same table; 80 to 120 us pass"};
   marked<std::int64_t> prompt_hop{2 * hp::microsecond, origin::assumed,
                                   "a waiter that polls its counter without pause"};
   marked<std::int64_t> all_to_all_share{170'000, origin::published, "share of a step, arXiv 2605.23764"};
