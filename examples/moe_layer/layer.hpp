@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The layer of this example: a DeepSeek-V3-style mixture-of-experts feed-forward layer, at full size. As a type, whose
-// tiles the compiler plans (planned.cpp); and as a model of one layer, which runs at a reduced size (run.cpp).
+// The layer of this example: a DeepSeek-V3-style mixture-of-experts feed-forward layer as a model of one layer. At full size the
+// compiler plans it, in tiles (planned.cpp); at a reduced size it runs (run.cpp).
 
 #include <hyperparallel/layers.hpp>
-#include <hyperparallel/lowering/moe_program.hpp>
 
 namespace moe_layer {
 
 namespace hp = hyperparallel;
 
 /// Expert parallelism over 8 dies: tokens and experts are spread over one axis.
-struct mesh : hp::device_matrix<hp::axis{"ep", 8}> {};
+inline constexpr int devices = 8;
+
+struct layer_sizes {
+  int hidden, width, experts, top_k;
+  int tokens;  ///< of a device
+};
 
 /// One 4096-token step of each die through 64 experts of DeepSeek-V3's size.
-inline constexpr hp::moe_layer full_size{
-    .hidden = 7168, .intermediate = 2048, .experts = 64, .top_k = 8, .tokens = 8 * 4096};
+inline constexpr layer_sizes full_size{.hidden = 7168, .width = 2048, .experts = 64, .top_k = 8, .tokens = 4096};
 
-/// Everything about it, derived by the compiler: layouts, moves, taskflow, proof, timeline.
-using program = hp::moe_program<full_size, mesh, hp::matrix384>;
+/// The same layer at a size that simulated ranks compute in a moment.
+inline constexpr layer_sizes reduced{.hidden = 128, .width = 64, .experts = 64, .top_k = 8, .tokens = 64};
 
-/// The same layer at a size that simulated ranks compute in a moment; a step takes 64 tokens of each rank.
-inline constexpr hp::moe_layer reduced{.hidden = 128, .intermediate = 64, .experts = 64, .top_k = 8, .tokens = 8 * 64};
+/// What the tiles are made of.
+inline constexpr char tiled_operators[] = "*.experts.*";
 
 /// Bytes, one token each, through the layer to the byte that follows. A rank has one sequence.
-inline void build(hp::model_builder& m, const hp::moe_layer& layer) {
-  const int batch = m.dim("batch", program::devices), sequence = m.dim("seq", layer.tokens / program::devices);
+constexpr void build(hp::model_builder& m, const layer_sizes& layer) {
+  const int batch = m.dim("batch", devices), sequence = m.dim("seq", layer.tokens);
   const int tokens = m.index_input("tokens", {batch, sequence}), labels = m.index_input("labels", {batch, sequence});
   const int x = hp::token_embedding{.vocabulary = 256, .hidden = layer.hidden}(m, tokens);
   const hp::mixture_of_experts experts{.experts = layer.experts,
                                        .top_k = layer.top_k,
-                                       .width = layer.intermediate,
+                                       .width = layer.width,
                                        .scores = hp::expert_scores::sigmoid,
                                        .balanced_by_bias = false,
                                        .capacity_factor = 2.0};

@@ -11,6 +11,7 @@
 
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/price/fastest_tiles.hpp>
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/progress.hpp>
@@ -24,11 +25,10 @@
 namespace moe_layer {
 namespace {
 
-constexpr const char* tiled_operators = "*.experts.*";
 constexpr double tolerance = 1e-9;  ///< sums of gradients in another order, in f64
 constexpr int most_steps = 6;
 
-hp::graph training_graph(const hp::moe_layer& layer, hp::data_type type) {
+hp::graph training_graph(const layer_sizes& layer, hp::data_type type) {
   hp::model_builder m({.activation = type, .parameter = type, .unrolled = true});
   build(m, layer);
   hp::differentiate(m.graph);
@@ -41,7 +41,7 @@ void print_clock() {
   using hp::report::duration, hp::report::percent;
   const hp::device_value& die = hp::matrix384::device;
   const hp::sharded_program p =
-      hp::partition(training_graph(full_size, hp::bf16), hp::strategy_called("ep", program::devices).strategy);
+      hp::partition(training_graph(full_size, hp::bf16), hp::strategy_called("ep", devices).strategy);
   hp::lowering_options how{.topology = hp::interconnect_of(hp::matrix384::topology), .lookahead = 1};
   hp::report::table lines({"a step of training", "makespan", "not computing", "share", "memory"});
   for (const bool tiled : {false, true}) {
@@ -76,7 +76,7 @@ struct trained {
 /// Steps over the text, which begins anew where it ends. `after_step` sees the number of the step that has just run.
 template <class AfterStep>
 trained train(run_of_layer& run, const std::vector<unsigned char>& text, int steps, const AfterStep& after_step) {
-  constexpr std::size_t count = static_cast<std::size_t>(reduced.tokens);
+  constexpr std::size_t count = static_cast<std::size_t>(reduced.tokens * devices);
   trained r;
   std::vector<std::int32_t> tokens(count), labels(count);
   const auto begin = std::chrono::steady_clock::now();
@@ -112,19 +112,20 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 
 bool run_text(const std::vector<unsigned char>& text, int threads, hp::atomic_file& trace) {
   print_clock();
-  const int ranks = program::devices;
-  const int steps = static_cast<int>(std::min<std::size_t>(most_steps, 1 + text.size() / reduced.tokens));
+  const int of_step = reduced.tokens * devices;
+  const int steps =
+      static_cast<int>(std::min<std::size_t>(most_steps, 1 + text.size() / static_cast<std::size_t>(of_step)));
   const hp::graph graph = training_graph(reduced, hp::f64);
-  const hp::strategy_value strategy = hp::strategy_called("ep", ranks).strategy;
+  const hp::strategy_value strategy = hp::strategy_called("ep", devices).strategy;
   run_of_layer tiled(graph, strategy, options_of(threads, true)), whole(graph, strategy, options_of(threads, false)),
       alone(graph, hp::strategy_called("single", 1).strategy, options_of(threads, false));
 
   fmt::print("Run for real: the bytes of a text, each to be told from the one before, {} steps of {} tokens\n", steps,
-             reduced.tokens);
-  fmt::print("  layer      hidden {}, intermediate {}, {} experts, top-{}, f64\n", reduced.hidden, reduced.intermediate,
+             of_step);
+  fmt::print("  layer      hidden {}, width {}, {} experts, top-{}, f64\n", reduced.hidden, reduced.width,
              reduced.experts, reduced.top_k);
   fmt::print("  plan       {} tasks of {} ranks in tiles, {} without; proved safe before they run\n",
-             tiled.world().tasks(), ranks, whole.world().tasks());
+             tiled.world().tasks(), devices, whole.world().tasks());
   fmt::print("  memory     {} a rank in tiles, {} without, {} on one device\n",
              hp::report::byte_count{tiled.world().planned_bytes()},
              hp::report::byte_count{whole.world().planned_bytes()},
@@ -147,12 +148,12 @@ bool run_text(const std::vector<unsigned char>& text, int threads, hp::atomic_fi
   fmt::print(
       "  time       {:.2f} s on {} ranks in tiles, {:.2f} s without, {:.2f} s on one device (one machine simulates "
       "all)\n",
-      in_tiles.seconds, ranks, without.seconds, one.seconds);
+      in_tiles.seconds, devices, without.seconds, one.seconds);
   const bool same = in_tiles.loss == without.loss && in_tiles.parameters == without.parameters;
   const double off = std::max(distance(in_tiles.loss, one.loss), distance(in_tiles.parameters, one.parameters));
   fmt::print("\ntiles against none: losses and {} parameters {}\n", in_tiles.parameters.size(),
              same ? "bit for bit equal" : "NOT EQUAL");
-  fmt::print("{} ranks against one device: {:.1e} apart, {} the tolerance {:.0e}\n", ranks, off,
+  fmt::print("{} ranks against one device: {:.1e} apart, {} the tolerance {:.0e}\n", devices, off,
              off <= tolerance ? "within" : "BEYOND", tolerance);
   fmt::print("trace of the first step: {} (open it in ui.perfetto.dev or chrome://tracing)\n", trace.path());
   return same && off <= tolerance;

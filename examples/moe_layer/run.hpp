@@ -8,11 +8,10 @@
 
 namespace moe_layer {
 
-/// Prints what the compiler planned for the layer at full size, and beside it two plans made by the same code at run
-/// time: the serialized operators, and the taskflow with its weights in DRAM.
+/// Prints what the compiler planned for a training step of the layer at full size: as operators, and in tiles.
 void print_plan();
 
-/// Prints a training step of a model of this layer by the clock. Then trains it at the reduced size on the text: on 8 simulated
+/// Prints the step in the number of tiles that makes it fastest. Then trains the layer at the reduced size on the text: on 8 simulated
 /// ranks in tiles and without, and on one device; compares their losses and parameters, and writes the first step in tiles
 /// into `trace`. Returns whether they agree. `threads` 0: as many as the process has cores.
 bool run_text(const std::vector<unsigned char>& text, int threads, hyperparallel::atomic_file& trace);

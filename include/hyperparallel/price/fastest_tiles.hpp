@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// In how many tiles a step is fastest: none, or the number of at most 16 with which the clock of its plan ends first.
+// In how many tiles a step is fastest: none, or the number of at most 64 with which the clock of its plan ends first.
 //
 //   hp::lowering_options how{.topology = links};
 //   how.tiles.push("*.experts.*");
@@ -8,7 +8,7 @@
 //   c.lowered.times.makespan, c.tiles, c.untiled
 //
 // More tiles hide more of a move; but a device takes its time to begin each, small products fill it less, what has not the
-// dim of tiles is read again, and tiled values live longer. Tried are 1, 2, 4, 8 and 16.
+// dim of tiles is read again, and tiled values live longer. Tried are 1, 2, 4, … 64.
 // Laws: the plan is one of those tried; none of them that stays within the memory is faster, and of equals it has fewest tiles. So
 // it is never slower than the plan without tiles. Where the patterns name nothing, or nothing beside a move, it is that plan.
 // O(numbers tried · lower_training).
@@ -16,6 +16,8 @@
 #include <hyperparallel/price/clock.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
+
+inline constexpr int most_tiles_tried = 64;
 
 struct tiles_chosen {
   lowered_program lowered;  ///< with its times
@@ -35,7 +37,7 @@ constexpr tiles_chosen lower_in_fastest_tiles(const sharded_program& p, lowering
   best.lowered = clocked(lower_training(p, whole), d);
   best.untiled = best.lowered.times.makespan;
   if (!how.tiles.empty()) how.step_duration = prices_of_steps(p, kinds_of_moves(p, how.topology), d).duration;
-  for (int tiles = 2; tiles <= 16 && best.ok() && !how.tiles.empty(); tiles *= 2) {
+  for (int tiles = 2; tiles <= most_tiles_tried && best.ok() && !how.tiles.empty(); tiles *= 2) {
     how.most_tiles = tiles;
     lowered_program next = clocked(lower_training(p, how), d);
     if (next.status.code == lowering_code::tiles_match_nothing ||
