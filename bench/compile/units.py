@@ -456,36 +456,21 @@ static_assert(hp::bound_period<period, queues>(machine, {copies}).bound.value > 
 """
 
 
-def moe_program(_):
-    """The example's layer at full size: layouts, moves, tile taskflow, proof, timeline, bound."""
-    text = include("lowering/moe_program.hpp") + NAMESPACE
-    return text + """struct supernode : hp::device_matrix<hp::axis{"ep", 8}> {};
-inline constexpr hp::moe_layer deepseek{
-    .hidden = 7168, .intermediate = 2048, .experts = 64, .top_k = 8, .tokens = 8 * 4096};
-using program = hp::moe_program<deepseek, supernode, hp::matrix384>;
-static_assert(program::verified && program::certificate.bound > 0);
+def tiled_layer(steps):
+    """A step of training of a full-size MoE layer, its experts in tiles: partitioned, ordered, proved and timed."""
+    text = include("layers.hpp") + include("hardware/presets.hpp") + include("step/training_step.hpp") + NAMESPACE
+    text += mesh("mesh", [("ep", 8)]) + """struct layer {
+  static constexpr void build(hp::model_builder& m) {
+    const int x = m.input("x", {m.dim("batch", 8), m.dim("seq", 4096), m.dim("hidden", 7168)});
+    const hp::mixture_of_experts experts{.experts = 64, .top_k = 8, .width = 2048, .capacity_factor = 1.0};
+    m.loss(m.apply<hp::ops::reduce>("loss", {experts(m, x)}, {.text = "bsh->"}));
+  }
+};
+using strategy = hp::strategy<mesh, hp::expert_parallel<"ep">, hp::data_parallel<"ep">>;
 """
-
-
-def moe_training(_):
-    """The experts of the layer at full size, forward and backward: planned, proved, simulated, held to their bound."""
-    text = include("lowering/moe_program.hpp") + NAMESPACE
-    return text + """struct supernode : hp::device_matrix<hp::axis{"ep", 8}> {};
-inline constexpr hp::moe_layer deepseek{
-    .hidden = 7168, .intermediate = 2048, .experts = 64, .top_k = 8, .tokens = 8 * 4096};
-constexpr hp::moe_options options(hp::moe_pass pass) {
-  hp::moe_options o;
-  o.tiling.gate_up_columns = o.tiling.down_columns = 512;
-  o.policy = hp::priority::upward_rank;
-  o.scope = hp::moe_scope::experts;
-  o.pass = pass;
-  return o;
-}
-using forward = hp::moe_program<deepseek, supernode, hp::matrix384, options(hp::moe_pass::forward)>;
-using backward = hp::moe_program<deepseek, supernode, hp::matrix384, options(hp::moe_pass::backward)>;
-static_assert(forward::verified && forward::certificate.ratio() <= 10150);
-static_assert(backward::verified && backward::certificate.ratio() <= 10150);
-"""
+    return text + """using step = hp::train_step<layer, strategy, hp::sgd, hp::matrix384, hp::tiled<"*.experts.*">>;
+static_assert(step::verified);
+""" * steps
 
 
 def training_step(_):
@@ -643,8 +628,7 @@ FAMILIES = {
     "pipelines_with_transfers": pipelines_with_transfers,
     "pipelines_as_taskflows": pipelines_as_taskflows,
     "pipelines_with_link_tasks": pipelines_with_link_tasks,
-    "moe_program": moe_program,
-    "moe_training": moe_training,
+    "tiled_layer": tiled_layer,
     "training_step": training_step,
     "unrolled_graph": unrolled_graph,
     "unrolled_program": unrolled_program,
