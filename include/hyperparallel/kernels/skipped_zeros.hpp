@@ -30,6 +30,9 @@ struct operand_run {
   extent_t place(extent_t i) const { return at(first + i); }
 };
 
+template <class X, class Steps>
+operand_run(const X*, const Steps&, extent_t, extent_t, bool) -> operand_run<X, Steps>;
+
 /// Four vectors of 16 bytes that follow each other.
 template <class Element>
 struct four_vectors {
