@@ -110,10 +110,14 @@ void interleave_rows(const T* const (&row)[array_bound(Strip)], extent_t terms, 
     for (extent_t r = 0; r < Strip; ++r) to[p * Strip + r] = row[r][p];
 }
 
+/// Strips that are packed at a time where all lines lie side by side: memory is read by more than a cache line.
+inline constexpr extent_t strips_together = 8;
+
 /// Strips of `Strip` lines: to[line strip][term][line]; lines beyond `lines` are zero. Elements are loaded into T.
 template <extent_t Strip, class T, class X, class Steps>
 void pack_strips(const X* data, const Steps& line, extent_t first_line, extent_t lines, const table_steps& term,
                  extent_t terms, T* to) {
+  const bool in_line = side_by_side(line, first_line, lines);
   const bool rows_of_terms = std::is_same_v<X, T> && side_by_side(term, 0, terms);
   for (extent_t j = 0; j < lines; j += Strip, to += Strip * terms) {
     const extent_t count = lines - j < Strip ? lines - j : Strip;
@@ -126,9 +130,15 @@ void pack_strips(const X* data, const Steps& line, extent_t first_line, extent_t
       }
     const extent_t base = line(first_line + j);
     if (count < Strip) std::memset(to, 0, static_cast<std::size_t>(Strip * terms) * sizeof(T));
-    if (side_by_side(line, first_line + j, count)) {
+    if (in_line || side_by_side(line, first_line + j, count)) {
       if (count == Strip) {
-        for (extent_t p = 0; p < terms; ++p) load_strip<Strip>(data + base + term(p), to + p * Strip);
+        const extent_t strips = in_line ? smaller((lines - j) / Strip, strips_together) : 1;
+        for (extent_t p = 0; p < terms; ++p) {
+          const X* const from = data + base + term(p);
+          for (extent_t s = 0; s < strips; ++s) load_strip<Strip>(from + s * Strip, to + (s * terms + p) * Strip);
+        }
+        j += (strips - 1) * Strip;
+        to += (strips - 1) * Strip * terms;
         continue;
       }
       for (extent_t p = 0; p < terms; ++p)
