@@ -107,4 +107,31 @@ TEST(Contraction, CutsOfWhatIsNotSummedKeepTheBits) {
   }
 }
 
+// Which side is rows follows from the result: the bits do not, nor do they from slots that no token took.
+TEST(Contraction, GivesTheSameBitsWhateverOrderTheResultHas) {
+  for (const char* const order : {"fh", "hf"}) {
+    std::mt19937 random(5);
+    letter_extents extents("", random);
+    for (const auto& [letter, extent] :
+         std::initializer_list<std::pair<char, extent_t>>{{'b', 3}, {'c', 110}, {'f', 70}, {'h', 130}})
+      extents.of[static_cast<int>(letter)] = extent;
+    run_case<float> there(hp::id_of<hp::ops::contract>, std::string("bcf,bch->") + order, "nn", {}, extents, random);
+    run_case<float> back(hp::id_of<hp::ops::contract>, std::string("bcf,bch->") + (order[0] == 'f' ? "hf" : "fh"), "nn",
+                         {}, extents, random);
+    for (int operand = 0; operand < 2; ++operand) {
+      const extent_t width = operand == 0 ? 70 : 130;
+      for (extent_t i = 0; i < 330 * width; ++i)
+        if (i / width % 110 >= 40 + 30 * (i / width / 110)) there.operand[at(operand)].values[at(i)] = 0;
+      back.operand[at(operand)] = there.operand[at(operand)];
+    }
+    there.run_whole();
+    back.run_whole();
+    const extent_t rows = order[0] == 'f' ? 70 : 130, columns = 200 - rows;
+    for (extent_t r = 0; r < rows; ++r)
+      for (extent_t c = 0; c < columns; ++c)
+        ASSERT_EQ(there.result[0].values[at(r * columns + c)], back.result[0].values[at(c * rows + r)]);
+    EXPECT_LE(largest_difference(there.result[0].values, by_definition(there)), 1e-5);
+  }
+}
+
 }  // namespace

@@ -41,6 +41,15 @@ inline contraction_loops classify(const factor_rule& rule) {
   return loops;
 }
 
+/// Lanes are columns: the side with room for them goes right, and of two the one whose elements lie side by side in the
+/// result.
+inline bool left_goes_right(const operator_call& c, const loop_list& left, const loop_list& right, extent_t lanes) {
+  const extent_t rows = points_of(c, left), columns = points_of(c, right);
+  if (rows < lanes || columns < lanes) return columns < lanes && rows > columns;
+  const tensor_factors& r = c.rule->result[0];
+  return left.count > 0 && r.rank > 0 && left.loop[left.count - 1] == r.term[r.rank - 1];
+}
+
 /// One element of the product by itself, summed as the product sums.
 template <class T>
 HYPERPARALLEL_EXACT T single_product(const T* a, const T* b, const extent_t* in_a, const extent_t* in_b, extent_t k) {
@@ -63,8 +72,7 @@ void contract_kernel(const operator_call& c) {
   const detail::contraction_loops loops = detail::classify(rule);
   int first = 0, second = 1;
   loop_list left = loops.left, right = loops.right;
-  // Lanes are columns: the side with room for them goes right.
-  if (points_of(c, right) < detail::strip_columns<T> && points_of(c, left) > points_of(c, right)) {
+  if (detail::left_goes_right(c, left, right, detail::strip_columns<T>)) {
     std::swap(left, right);
     std::swap(first, second);
   }
