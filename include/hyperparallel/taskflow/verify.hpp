@@ -14,6 +14,10 @@
 // pairs, see verify_pairs.hpp. Law: the rule may refuse a safe plan, it never accepts an unsafe one. It trusts no count
 // of the builder: totals of signals and slot versions are derived here.
 //
+// Heads and tails of one macro task are not held against each other: what its chain does is proved apart, and
+// macro_check.hpp says what else makes a flow with macro tasks safe. Groups need no clause for that, since they pass only
+// what follows everything; where an instance meets itself the slot goes over to pairs, which skip its members.
+//
 // That the algorithm obeys this law is proved in proofs/verify.v; that this code computes the same verdict is tested.
 // A change of the rule needs the same change there: the suite `proofs` of scripts/test compares the two.
 
@@ -113,12 +117,17 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
                                          Counts& count, States& states, Ends& high, Writers& writers,
                                          Readers& readers) {
   bool numbered = false, linked = false, witnessed = false, apart = true;
-  int joined = -2, written = -1, read = -1, state = 0, slot = 0, further = 0, event = 0;
+  int joined = -2, written = -1, read = -1, state = 0, slot = 0, further = 0, event = 0, instance = 0, highest = 0;
   access u{};
   for (int i = 0, slots = f.size.slots; i < slots; ++i) states[i] = 0;
   for (int first = 0, past = 0, tasks = f.size.tasks; first < tasks; first = past) {
     past = -run_end[first];
     const task k = f.task[first];
+    if (k.instance != instance) {  // numbers rise, and members are neighbours
+      if (k.instance != 0 && k.instance <= highest) return {verify_code::instance_is_not_together, first};
+      instance = k.instance;
+      if (instance != 0) highest = instance;
+    }
     if (k.access_begin == k.access_end && k.wait_begin == k.wait_end) continue;
     further = past - first - 1;
     joined = -2;  // an event whose every signaller has ended

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What makes a flow with macro tasks safe beside `verify` of the outer flow: that chains keep their contracts, and that
+// instances stand as contracts ask. Each broken condition is one code, with the queue, task, event or slot that breaks it.
+//
+// Theorem. If (1) `check_flow` and `verify` accept each chain on its own slots; (2) each access of a chain's task is inside the
+// contract of its queue, and what its queue depends on is a need of the contract; (3) head and tail of a queue are
+// neighbours there; (4) slots of a chain are disjoint in their blocks, blocks of an instance are disjoint in the outer flow, and heads
+// and tails have the accesses of the contract; (5) each instance has events of its own; a tail waits for the heads of all
+// that its queue needs; (6) `check_flow` and `verify` accept the outer flow, then the unrolled flow is safe.
+// Proof. Completion: take the outer order and put before each tail the tasks of the chain that its queue still lacks, with
+// what they depend on: their heads have passed, since the tail waits for them. That is one complete run, and counters are
+// monotone. Conflicts: both in one instance: (1), for (3) and (5) keep what the chain orders. One outside: (2), (4)
+// and (6) order it before the head or behind the tail, and (3) puts the chain's task between. Two instances: the same twice.
+//
+// Durations are in no condition.
+
+#include <hyperparallel/support/enum_text.hpp>
+#include <hyperparallel/taskflow/flow_check.hpp>
+#include <hyperparallel/taskflow/macro_contract.hpp>
+#include <hyperparallel/taskflow/verify_order.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+enum class macro_code : unsigned char {
+  ok,
+  chain_is_malformed,
+  chain_is_unsafe,
+  contract_is_of_another_chain,
+  place_outside_its_block,
+  places_overlap,
+  access_outside_its_place,
+  access_outside_the_contract,
+  need_outside_the_contract,
+  chain_is_not_proved,
+  flow_is_malformed,
+  flow_is_unsafe,
+  instance_is_not_whole,
+  machine_differs,
+  member_on_another_queue,
+  member_lacks_an_access,
+  tail_passes_a_head,
+  block_is_elsewhere,
+  blocks_overlap,
+  events_are_shared,
+  task_between_head_and_tail,
+};
+
+/// `task` is of the chain for what is said of chains, of the outer flow otherwise; so are `queue`, `event` and `slot`.
+/// `other`: the task or queue that it is at odds with. `instance` counts from one, as in tasks. Where `check_flow` or
+/// `verify` refuses, `structure` or `safety` says how. -1 where a field says nothing.
+struct macro_status {
+  macro_code code = macro_code::ok;
+  int instance = -1, queue = -1, task = -1, other = -1, event = -1, slot = -1;
+  flow_code structure = flow_code::ok;
+  verify_code safety = verify_code::ok;
+  friend constexpr bool operator==(const macro_status&, const macro_status&) = default;
+};
+
+constexpr const char* to_text(macro_code c) {
+  constexpr const char* texts[] = {"ok",
+                                   "the chain's flow is malformed",
+                                   "the chain is not safe on its own slots",
+                                   "the contract is of a chain with other queues, tasks or events",
+                                   "a slot of the chain lies outside its block, or on another rank or tier than it",
+                                   "two slots of the chain share units of a block",
+                                   "a task of the chain uses more of a slot than its place has",
+                                   "a task of the chain uses what the contract of its queue does not say",
+                                   "a queue of the chain depends on one that its contract does not name",
+                                   "the chain is not proved",
+                                   "the outer flow is malformed",
+                                   "the outer flow is not safe",
+                                   "an instance is not one head and one tail for each queue of its chain",
+                                   "the chain's machine does not fit into that of the outer flow",
+                                   "a head or tail sits in another queue than the chain's",
+                                   "a head or tail lacks an access of the contract",
+                                   "a tail does not wait for the head of a queue that its own needs",
+                                   "a block is put on a slot of another rank or tier, or outside it",
+                                   "two blocks of an instance share units of a slot",
+                                   "two instances share events",
+                                   "a task stands between head and tail of an instance"};
+  return enum_text<macro_code::task_between_head_and_tail>(texts, c);
+}
+
+namespace detail {
+
+constexpr macro_status broken(macro_code code, int queue, int task, int other, int event, int slot) {
+  return {code, -1, queue, task, other, event, slot};
+}
+
+/// Where the blocks of a chain hold its slots: inside them, on one rank and tier, no two on one unit.
+template <class Flow, class Contract, class Scratch>
+constexpr macro_status check_places(const Flow& f, const macro_place* place, const Contract& c, Scratch& x) {
+  x.size.slots = f.size.slots;
+  for (int i = 0; i < f.size.slots; ++i) {
+    const macro_place at = place[i];
+    if (at.block < 0 || at.block >= c.blocks || at.begin < 0 || at.begin >= at.end || at.end > whole_slot)
+      return broken(macro_code::place_outside_its_block, -1, -1, -1, -1, i);
+    const slot b = c.block[at.block];
+    if (b.offset > at.begin || b.offset + b.bytes < at.end || b.rank != f.slot[i].rank || b.tier != f.slot[i].tier)
+      return broken(macro_code::place_outside_its_block, -1, -1, -1, -1, i);
+    x.slot[i] = {at.block, 0, at.begin, std::int64_t{at.end} - at.begin};
+  }
+  constexpr std::int64_t units = whole_slot;
+  const flow_status found = check_slots(x, c.blocks, &units, 1, x);
+  if (found.code == flow_code::ok) return {};
+  return broken(macro_code::places_overlap, -1, -1, found.other, -1, found.slot);
+}
+
+/// Conditions (2) and (4) of a chain: its tasks keep the contract.
+template <class Flow, class Schedule, class Contract, class Scratch>
+constexpr macro_status check_contract(const macro_chain<Flow, Schedule, Contract>& chain, Scratch& x) {
+  const Flow& f = chain.flow;
+  const Schedule& s = chain.schedule;
+  const Contract& c = chain.contract;
+  const macro_status places = check_places(f, chain.place, c, x);
+  if (places.code != macro_code::ok) return places;
+  if (c.machine != s.machine || c.tasks != f.size.tasks || c.events != f.size.events)
+    return broken(macro_code::contract_is_of_another_chain, -1, -1, -1, -1, -1);
+  int used = 0;
+  for (int q = 0, queues = queue_count(s.machine); q < queues; ++q) {
+    x.number[q] = -1;
+    if (s.queue_begin[q] == s.queue_begin[q + 1]) continue;
+    const task k = f.task[s.queue_task[s.queue_begin[q]]];
+    if (used >= c.queues || c.queue[used] != q || c.kind[used] != k.kind || c.rank[used] != k.rank)
+      return broken(macro_code::contract_is_of_another_chain, q, -1, -1, -1, -1);
+    x.number[q] = used++;
+  }
+  if (used != c.queues) return broken(macro_code::contract_is_of_another_chain, -1, -1, -1, -1, -1);
+  for (int t = 0; t < f.size.tasks; ++t) {
+    const task k = f.task[t];
+    const int row = x.number[s.queue[t]] * c.blocks;
+    for (int a = k.access_begin; a < k.access_end; ++a) {
+      const access used_here = f.access[a];
+      const int slot = used_here.slot + k.first_slot;
+      const macro_place at = chain.place[slot];
+      const slot_interval u = placed_interval(at, interval_of(k, used_here));
+      if (u.end > at.end) return broken(macro_code::access_outside_its_place, s.queue[t], t, -1, -1, slot);
+      if (!inside(u, c.write[row + at.block]) &&
+          (used_here.mode == access_mode::write || !inside(u, c.read[row + at.block])))
+        return broken(macro_code::access_outside_the_contract, s.queue[t], t, -1, -1, slot);
+    }
+  }
+  find_needs(f, s, c.queues, 0, x);
+  for (int i = 0; i < c.queues; ++i)
+    for (int j = 0; j < c.queues; ++j)
+      if (x.needs[i * c.queues + j] && !c.needs[i * c.queues + j])
+        return broken(macro_code::need_outside_the_contract, c.queue[i], -1, c.queue[j], -1, -1);
+  return {};
+}
+
+/// Whether `tail` waits for all signals of an event to which `head` adds.
+template <class Flow>
+constexpr bool waits_for(const Flow& f, const task& tail, const task& head) {
+  for (int w = tail.wait_begin; w < tail.wait_end; ++w) {
+    const int e = f.wait[w].event + tail.first_event;
+    if (f.wait[w].threshold != f.event[e].signals) continue;
+    for (int g = head.signal_begin; g < head.signal_end; ++g)
+      if (f.signal[g] + head.first_event == e) return true;
+  }
+  return false;
+}
+
+/// Whether the units `u` of `slot` are inside one access of `k`, of mode `mode` or stronger.
+template <class Flow>
+constexpr bool has_access(const Flow& f, const task& k, int slot, const slot_interval& u, access_mode mode) {
+  for (int a = k.access_begin; a < k.access_end; ++a)
+    if (f.access[a].slot + k.first_slot == slot && (mode == access_mode::read || f.access[a].mode == mode) &&
+        inside(u, interval_of(k, f.access[a])))
+      return true;
+  return false;
+}
+
+/// Where an instance has its blocks: on slots of their rank and tier, no two on one unit.
+template <class Flow, class Contract, class Scratch>
+constexpr macro_status check_blocks(const Flow& f, const macro_instance& one, const macro_block* block,
+                                    const Contract& c, Scratch& x) {
+  x.size.slots = c.blocks;
+  for (int b = 0; b < c.blocks; ++b) {
+    const macro_block at = block[b];
+    const slot own = c.block[b];
+    x.slot[b] = {0, 0, 0, 0};
+    if (own.bytes == 0) continue;
+    if (at.slot < 0 || at.slot >= f.size.slots || at.begin < 0)
+      return broken(macro_code::block_is_elsewhere, -1, -1, b, -1, at.slot);
+    const std::int64_t begin = at.begin + own.offset;
+    const std::int64_t end = own.offset + own.bytes == whole_slot ? whole_slot : begin + own.bytes;
+    if (f.slot[at.slot].rank != own.rank + one.first_rank || f.slot[at.slot].tier != own.tier || begin >= end ||
+        end > whole_slot)
+      return broken(macro_code::block_is_elsewhere, -1, -1, b, -1, at.slot);
+    x.slot[b] = {at.slot, 0, begin, end - begin};
+  }
+  constexpr std::int64_t units = whole_slot;
+  const flow_status found = check_slots(x, f.size.slots, &units, 1, x);
+  if (found.code == flow_code::ok) return {};
+  return broken(macro_code::blocks_overlap, -1, -1, found.other, -1, block[found.slot].slot);
+}
+
+/// One member of an instance: in its queue, with the contract's accesses. `i`: its queue in the contract.
+template <class Flow, class Schedule, class Contract>
+constexpr macro_status check_member(const Flow& f, const Schedule& s, const macro_instance& one,
+                                    const macro_block* block, const Contract& c, int i, int t) {
+  const int queue = queue_of(c, i, one.first_rank);
+  if (s.queue[t] != queue) return broken(macro_code::member_on_another_queue, s.queue[t], t, queue, -1, -1);
+  for (int b = 0; b < c.blocks; ++b) {
+    const slot_interval reads = c.read[i * c.blocks + b], writes = c.write[i * c.blocks + b];
+    if ((reads.begin < reads.end &&
+         !has_access(f, f.task[t], block[b].slot, mapped_interval(reads, block[b].begin), access_mode::read)) ||
+        (writes.begin < writes.end &&
+         !has_access(f, f.task[t], block[b].slot, mapped_interval(writes, block[b].begin), access_mode::write)))
+      return broken(macro_code::member_lacks_an_access, queue, t, -1, -1, block[b].slot);
+  }
+  return {};
+}
+
+/// Conditions (4) and (5) of one instance. `first` and `first_event`: what the instances before leave free.
+template <class Flow, class Schedule, class Contract, class Scratch>
+constexpr macro_status check_instance(const Flow& f, const Schedule& s, const macro_instance& one, int number,
+                                      const macro_block* block, const Contract& c, int first, int first_event,
+                                      Scratch& x) {
+  if (!c.proved) return broken(macro_code::chain_is_not_proved, -1, -1, -1, -1, -1);
+  if (one.first_rank < 0 || one.first_rank > s.machine.ranks - c.machine.ranks)
+    return broken(macro_code::machine_differs, -1, -1, -1, -1, -1);
+  for (int kind = 0; kind < resource_count; ++kind)
+    if (c.machine.queues[kind] != s.machine.queues[kind])
+      return broken(macro_code::machine_differs, -1, -1, -1, -1, -1);
+  if (one.first_task < first || one.first_task > f.size.tasks - 2 * c.queues)
+    return broken(macro_code::instance_is_not_whole, -1, one.first_task, -1, -1, -1);
+  if (one.first_event < first_event) return broken(macro_code::events_are_shared, -1, -1, -1, one.first_event, -1);
+  const macro_status blocks = check_blocks(f, one, block, c, x);
+  if (blocks.code != macro_code::ok) return blocks;
+  for (int m = 0; m < 2 * c.queues; ++m) {
+    const int t = one.first_task + m;
+    if (f.task[t].instance != number) return broken(macro_code::instance_is_not_whole, -1, t, -1, -1, -1);
+    const macro_status member = check_member(f, s, one, block, c, m < c.queues ? m : m - c.queues, t);
+    if (member.code != macro_code::ok) return member;
+  }
+  for (int i = 0; i < c.queues; ++i)
+    for (int j = 0; j < c.queues; ++j) {
+      const int tail = one.first_task + c.queues + i, head = one.first_task + j;
+      if (i != j && c.needs[i * c.queues + j] && !waits_for(f, f.task[tail], f.task[head]))
+        return broken(macro_code::tail_passes_a_head, queue_of(c, i, one.first_rank), tail, head, -1, -1);
+    }
+  return {};
+}
+
+/// Calls `visit` with the contract of number `chain`; false if there is none.
+template <class Visit, class... Contract>
+constexpr bool visit_contract(int chain, const Visit& visit, const Contract&... contract) {
+  int number = 0;
+  bool found = false;
+  ((number++ == chain ? (visit(contract), found = true) : false), ...);
+  return found;
+}
+
+/// Conditions (3) to (5) of all instances, for an outer flow that `check_flow` and `verify` accept.
+template <class Flow, class Schedule, class Scratch, class... Contract>
+constexpr macro_status check_instances(const Flow& f, const Schedule& s, const macro_table& table, Scratch& x,
+                                       const Contract&... contract) {
+  int first = 0, first_event = f.size.events, members = 0;
+  for (int k = 0; k < table.instances; ++k) {
+    const macro_instance one = table.instance[k];
+    macro_status found;
+    const bool known = visit_contract(
+        one.chain,
+        [&](const auto& c) {
+          found = check_instance(f, s, one, k + 1, table.block + one.first_block, c, first, first_event, x);
+          first = one.first_task + 2 * c.queues;
+          first_event = one.first_event + c.events;
+          members += 2 * c.queues;
+        },
+        contract...);
+    if (!known) found = broken(macro_code::instance_is_not_whole, -1, -1, -1, -1, -1);
+    found.instance = k + 1;
+    if (found.code != macro_code::ok) return found;
+  }
+  const int queues[] = {contract.queues..., 0};
+  for (int p = 0; p < f.size.tasks; ++p) {
+    const int t = s.queue_task[p], number = f.task[t].instance;
+    if (number == 0) continue;
+    if (number > table.instances) return {macro_code::instance_is_not_whole, number, s.queue[t], t};
+    --members;
+    const macro_instance one = table.instance[number - 1];
+    const int tail = t + queues[one.chain];
+    if (t >= one.first_task + queues[one.chain]) continue;  // a tail, or an extra member
+    if (p + 1 >= f.size.tasks || s.queue_task[p + 1] != tail)
+      return {macro_code::task_between_head_and_tail, number, s.queue[t], s.queue_task[p + 1], t};
+  }
+  if (members != 0) return {macro_code::instance_is_not_whole, -1, -1, -1};
+  return {};
+}
+
+}  // namespace detail
+
+}}  // namespace hyperparallel::v0_2
