@@ -330,10 +330,7 @@ struct macro_world {
     auto& list = lists[static_cast<std::size_t>(schedule->queue[t])];
     const auto at = std::find(list.begin(), list.end(), t) - list.begin();
     auto to = below(random, static_cast<int>(at) + 1);
-    while (to > 0 && flow.task[list[static_cast<std::size_t>(to)]].instance != 0 &&
-           flow.task[list[static_cast<std::size_t>(to)]].instance ==
-               flow.task[list[static_cast<std::size_t>(to - 1)]].instance)
-      --to;
+    if (flow.task[list[static_cast<std::size_t>(to)]].instance > 0) --to;
     list.erase(list.begin() + at, list.begin() + at + 2);
     list.insert(list.begin() + to, {t, t + n});
     freeze(flow, lists, *schedule);
@@ -402,17 +399,6 @@ struct macro_world {
     return true;
   }
 
-  /// A tail keeps the waits of its head alone.
-  bool drop_heads(int tail) {
-    hp::task& k = flow.task[tail];
-    const int n = chains[instance_of(tail).chain]->contract.queues;
-    const hp::task& head = flow.task[tail - n];
-    const int waits = head.wait_end - head.wait_begin;
-    if (k.wait_end - k.wait_begin == waits) return false;
-    k.wait_end = k.wait_begin + waits;
-    return true;
-  }
-
   bool change_flow(std::mt19937& random) {
     bool changed = false;
     if (instance.empty()) return false;
@@ -421,23 +407,20 @@ struct macro_world {
         return false;
       case macro_mutation::dropped_access:
       case macro_mutation::read_for_write: {
-        // Head and tail, or one of them.
+        // Of head and tail, which share them, or of one of them.
         const int t = random_member(random, 0), n = chains[instance_of(t).chain]->contract.queues;
-        const int both = below(random, 3);
-        if (flow.task[t].access_begin == flow.task[t].access_end) return false;
-        const int a = below(random, flow.task[t].access_end - flow.task[t].access_begin);
-        for (int end = 0; end < 2; ++end) {
-          if (both == 1 + end) continue;
-          hp::task& k = flow.task[t + end * n];
-          hp::access& u = flow.access[k.access_begin + a];
-          if (which == macro_mutation::read_for_write) {
-            if (u.mode == hp::access_mode::read) return false;
-            u.mode = hp::access_mode::read;
-          } else {
-            std::swap(u, flow.access[k.access_end - 1]);
-            --k.access_end;
-            --flow.size.access_uses;
-          }
+        const int one = below(random, 3);
+        hp::task &head = flow.task[t], &tail = flow.task[t + n];
+        if (head.access_begin == head.access_end) return false;
+        hp::access& u = flow.access[head.access_begin + below(random, head.access_end - head.access_begin)];
+        if (which == macro_mutation::read_for_write) {
+          if (u.mode == hp::access_mode::read) return false;
+          u.mode = hp::access_mode::read;
+        } else {
+          std::swap(u, flow.access[head.access_end - 1]);
+          head.access_end -= one != 1;
+          tail.access_end -= one != 2;
+          flow.size.access_uses -= one == 0 ? 2 : 1;
         }
         // Who no longer meets it no longer waits for it, in part of the cases.
         if (below(random, 2) == 0) drop_wait(t, random);
@@ -453,8 +436,8 @@ struct macro_world {
                         &y = block[static_cast<std::size_t>(one.first_block + b)];
         const hp::macro_block was = y;
         y = {x.slot, x.begin + below(random, 3)};
-        // The members say so, too.
-        for (int m = 0; m < 2 * c.queues; ++m) {
+        // Heads say so, too, and tails with them.
+        for (int m = 0; m < c.queues; ++m) {
           const hp::task& k = flow.task[one.first_task + m];
           for (int u = k.access_begin; u < k.access_end; ++u) {
             hp::access& use = flow.access[u];
@@ -477,7 +460,7 @@ struct macro_world {
         break;
       }
       case macro_mutation::dropped_heads:
-        changed = drop_heads(random_member(random, 1));
+        changed = drop_wait(random_member(random, 1), random);
         break;
       case macro_mutation::private_slot_read: {
         // Another task, without a wait, uses what an instance uses.
@@ -524,7 +507,7 @@ struct macro_world {
         const int t = random_member(random, 0);
         auto& list = lists[static_cast<std::size_t>(schedule->queue[t])];
         const int moved = list[pick(random, list.size())];
-        if (flow.task[moved].instance == flow.task[t].instance) return false;
+        if (std::abs(flow.task[moved].instance) == std::abs(flow.task[t].instance)) return false;
         list.erase(std::find(list.begin(), list.end(), moved));
         list.insert(std::find(list.begin(), list.end(), t) + 1, moved);
         freeze(flow, lists, *schedule);
@@ -538,7 +521,7 @@ struct macro_world {
   }
 
   const hp::macro_instance& instance_of(int t) const {
-    return instance[static_cast<std::size_t>(flow.task[t].instance - 1)];
+    return instance[static_cast<std::size_t>(std::abs(flow.task[t].instance) - 1)];
   }
 };
 

@@ -5,13 +5,14 @@
 //
 // Theorem. If (1) `check_flow` and `verify` accept each chain on its own slots; (2) each access of a chain's task is inside the
 // contract of its queue, and what its queue depends on is a need of the contract; (3) head and tail of a queue are
-// neighbours there; (4) slots of a chain are disjoint in their blocks, blocks of an instance are disjoint in the outer flow, and heads
-// and tails have the accesses of the contract; (5) each instance has events of its own; a tail waits for the heads of all
-// that its queue needs; (6) `check_flow` and `verify` accept the outer flow, then the unrolled flow is safe.
+// neighbours there; (4) slots of a chain are disjoint in their blocks, blocks of an instance are disjoint in the outer flow,
+// heads have the accesses of the contract, and tails those of their heads; (5) each instance has events of its own; (6) a tail
+// waits for the heads of all queues that its own needs; (7) `check_flow` and `verify` accept the outer flow, where `verify` holds
+// heads against what is before and what is behind against tails, then the unrolled flow is safe.
 // Proof. Completion: take the outer order and put before each tail the tasks of the chain that its queue still lacks, with
 // what they depend on: their heads have passed, since the tail waits for them. That is one complete run, and counters are
 // monotone. Conflicts: both in one instance: (1), for (3) and (5) keep what the chain orders. One outside: (2), (4)
-// and (6) order it before the head or behind the tail, and (3) puts the chain's task between. Two instances: the same twice.
+// and (7) order it before the head or behind the tail, and (3) puts the chain's task between. Two instances: the same twice.
 //
 // Durations are in no condition.
 
@@ -196,24 +197,29 @@ constexpr macro_status check_blocks(const Flow& f, const macro_instance& one, co
   return broken(macro_code::blocks_overlap, -1, -1, found.other, -1, block[found.slot].slot);
 }
 
-/// One member of an instance: in its queue, with the contract's accesses. `i`: its queue in the contract.
+/// Head `t` and its tail: in the queue that is number `i` of the contract, the head with the contract's accesses, the tail
+/// with those of the head.
 template <class Flow, class Schedule, class Contract>
-constexpr macro_status check_member(const Flow& f, const Schedule& s, const macro_instance& one,
-                                    const macro_block* block, const Contract& c, int i, int t) {
-  const int queue = queue_of(c, i, one.first_rank);
+constexpr macro_status check_members(const Flow& f, const Schedule& s, const macro_instance& one, int number,
+                                     const macro_block* block, const Contract& c, int i) {
+  const int t = one.first_task + i, u = t + c.queues, queue = queue_of(c, i, one.first_rank);
+  const task head = f.task[t], tail = f.task[u];
+  if (head.instance != -number) return broken(macro_code::instance_is_not_whole, queue, t, -1, -1, -1);
+  if (tail.instance != number) return broken(macro_code::instance_is_not_whole, queue, u, -1, -1, -1);
   if (s.queue[t] != queue) return broken(macro_code::member_on_another_queue, s.queue[t], t, queue, -1, -1);
-  for (int b = 0; b < c.blocks; ++b) {
-    const slot_interval reads = c.read[i * c.blocks + b], writes = c.write[i * c.blocks + b];
-    if ((reads.begin < reads.end &&
-         !has_access(f, f.task[t], block[b].slot, mapped_interval(reads, block[b].begin), access_mode::read)) ||
-        (writes.begin < writes.end &&
-         !has_access(f, f.task[t], block[b].slot, mapped_interval(writes, block[b].begin), access_mode::write)))
-      return broken(macro_code::member_lacks_an_access, queue, t, -1, -1, block[b].slot);
-  }
+  if (s.queue[u] != queue) return broken(macro_code::member_on_another_queue, s.queue[u], u, queue, -1, -1);
+  if (tail.access_begin != head.access_begin || tail.access_end != head.access_end ||
+      tail.first_slot != head.first_slot || tail.part != head.part)
+    return broken(macro_code::member_lacks_an_access, queue, u, t, -1, -1);
+  int lacking = -1;
+  for_each_use(c, i, [&](int b, const slot_interval& units, access_mode mode) {
+    if (!has_access(f, head, block[b].slot, mapped_interval(units, block[b].begin), mode)) lacking = b;
+  });
+  if (lacking >= 0) return broken(macro_code::member_lacks_an_access, queue, t, -1, -1, block[lacking].slot);
   return {};
 }
 
-/// Conditions (4) and (5) of one instance. `first` and `first_event`: what the instances before leave free.
+/// Conditions (4) to (6) of one instance. `first` and `first_event`: what the instances before leave free.
 template <class Flow, class Schedule, class Contract, class Scratch>
 constexpr macro_status check_instance(const Flow& f, const Schedule& s, const macro_instance& one, int number,
                                       const macro_block* block, const Contract& c, int first, int first_event,
@@ -229,11 +235,9 @@ constexpr macro_status check_instance(const Flow& f, const Schedule& s, const ma
   if (one.first_event < first_event) return broken(macro_code::events_are_shared, -1, -1, -1, one.first_event, -1);
   const macro_status blocks = check_blocks(f, one, block, c, x);
   if (blocks.code != macro_code::ok) return blocks;
-  for (int m = 0; m < 2 * c.queues; ++m) {
-    const int t = one.first_task + m;
-    if (f.task[t].instance != number) return broken(macro_code::instance_is_not_whole, -1, t, -1, -1, -1);
-    const macro_status member = check_member(f, s, one, block, c, m < c.queues ? m : m - c.queues, t);
-    if (member.code != macro_code::ok) return member;
+  for (int i = 0; i < c.queues; ++i) {
+    const macro_status members = check_members(f, s, one, number, block, c, i);
+    if (members.code != macro_code::ok) return members;
   }
   for (int i = 0; i < c.queues; ++i)
     for (int j = 0; j < c.queues; ++j) {
@@ -253,7 +257,7 @@ constexpr bool visit_contract(int chain, const Visit& visit, const Contract&... 
   return found;
 }
 
-/// Conditions (3) to (5) of all instances, for an outer flow that `check_flow` and `verify` accept.
+/// Conditions (3) to (6) of all instances, for an outer flow that `check_flow` and `verify` accept.
 template <class Flow, class Schedule, class Scratch, class... Contract>
 constexpr macro_status check_instances(const Flow& f, const Schedule& s, const macro_table& table, Scratch& x,
                                        const Contract&... contract) {
@@ -278,13 +282,11 @@ constexpr macro_status check_instances(const Flow& f, const Schedule& s, const m
   for (int p = 0; p < f.size.tasks; ++p) {
     const int t = s.queue_task[p], number = f.task[t].instance;
     if (number == 0) continue;
-    if (number > table.instances) return {macro_code::instance_is_not_whole, number, s.queue[t], t};
     --members;
-    const macro_instance one = table.instance[number - 1];
-    const int tail = t + queues[one.chain];
-    if (t >= one.first_task + queues[one.chain]) continue;  // a tail, or an extra member
-    if (p + 1 >= f.size.tasks || s.queue_task[p + 1] != tail)
-      return {macro_code::task_between_head_and_tail, number, s.queue[t], s.queue_task[p + 1], t};
+    if (number > 0) continue;
+    if (-number > table.instances) return {macro_code::instance_is_not_whole, -number, s.queue[t], t};
+    if (p + 1 >= f.size.tasks || s.queue_task[p + 1] != t + queues[table.instance[-number - 1].chain])
+      return {macro_code::task_between_head_and_tail, -number, s.queue[t], s.queue_task[p + 1], t};
   }
   if (members != 0) return {macro_code::instance_is_not_whole, -1, -1, -1};
   return {};

@@ -42,6 +42,13 @@ inline verify_status judge_safety(const dynamic_taskflow& f, const dynamic_sched
 
 constexpr int larger(int a, int b) { return a < b ? b : a; }
 
+template <int... Number>
+constexpr int largest() {
+  int found = 0;
+  ((found = larger(found, Number)), ...);
+  return found;
+}
+
 struct owned_macro_scratch
     : macro_scratch<run_time_count, run_time_count, run_time_count, run_time_count, run_time_count> {
   owned_macro_scratch(const taskflow_size& n, int queues, int slots) {
@@ -72,13 +79,7 @@ auto with_chain_scratch(const dynamic_taskflow& f, const dynamic_macro_contract&
 template <taskflow_size Size, int... Queues, int... Blocks, int... Uses, int... Pairs, class Work>
 constexpr macro_status with_table_scratch(const fixed_taskflow<Size>&, const Work& work,
                                           const macro_contract<Queues, Blocks, Uses, Pairs>&...) {
-  constexpr int all[] = {Blocks..., 0};
-  constexpr int most = [] {
-    int found = 0;
-    for (const int blocks : all) found = larger(found, blocks);
-    return found;
-  }();
-  macro_scratch<0, 0, 0, 0, most> x;
+  macro_scratch<0, 0, 0, 0, largest<Blocks...>()> x;
   return work(x);
 }
 template <class Work, class... Contract>
@@ -136,7 +137,7 @@ constexpr macro_status prove_chain(const macro_chain<Flow, Schedule, Contract>& 
   return found;
 }
 
-/// Conditions (3) to (6): the outer flow is safe, and each instance stands in it as the contract of its chain asks.
+/// Conditions (3) to (7): the outer flow is safe, and each instance stands in it as the contract of its chain asks.
 /// `contract`: of all chains, in the order of `macro_instance::chain`. Domain: the table's lists are as long as its
 /// instances say.
 template <class Flow, class Schedule, class... Contract>

@@ -27,7 +27,7 @@ constexpr void schedule_macro_tasks(const Flow& f, const machine_shape& machine,
     const int pool = first_queue(machine, k.rank, k.kind);
     int queue = pool;
     if (k.instance != 0) {
-      const macro_instance one = table.instance[k.instance - 1];
+      const macro_instance one = table.instance[(k.instance < 0 ? -k.instance : k.instance) - 1];
       (void)detail::visit_contract(
           one.chain, [&](const auto& c) { queue = queue_of(c, (t - one.first_task) % c.queues, one.first_rank); },
           contract...);

@@ -78,7 +78,7 @@ struct macro_chain {
 template <class Flow, class Schedule, class Contract>
 macro_chain(const Flow&, const Schedule&, const macro_place*, Contract&) -> macro_chain<Flow, Schedule, Contract>;
 
-/// One instance. Tasks of the outer flow with `task::instance` k are those of entry k - 1 of a table.
+/// One instance. In the outer flow heads of entry k - 1 of a table have `task::instance` -k, tails k.
 struct macro_instance {
   int chain = 0;        ///< which of the chains that the table is used with
   int first_task = 0;   ///< its first head; heads of all queues come first, then the tails
@@ -127,9 +127,32 @@ constexpr bool inside(const slot_interval& u, const slot_interval& hull) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Calls `use(block, units, mode)` for each access of the contract's queue `i`; reads inside writes need none.
+template <class Contract, class Use>
+constexpr void for_each_use(const Contract& c, int i, const Use& use) {
+  for (int b = 0; b < c.blocks; ++b) {
+    const slot_interval reads = c.read[i * c.blocks + b], writes = c.write[i * c.blocks + b];
+    if (reads.begin < reads.end && !inside(reads, writes)) use(b, reads, access_mode::read);
+    if (writes.begin < writes.end) use(b, writes, access_mode::write);
+  }
+}
+
+/// The last task shares the accesses of task `t`, so many.
+template <class Flow>
+constexpr void share_accesses(Flow& f, int t, int accesses) {
+  f.size.access_uses += accesses;
+  if constexpr (Flow::stores) {
+    f.task[f.size.tasks - 1].access_begin = f.task[t].access_begin;
+    f.task[f.size.tasks - 1].access_end = f.task[t].access_end;
+  }
+}
+
+}  // namespace detail
+
 /// Adds instance `number` (from one) of a chain: heads, then tails. `enter(f, i)` adds the waits of the head on the
-/// contract's queue `i`, and is called for the tail, too: it repeats them, they hold already, so that the local rule finds
-/// its witnesses in it. `leave(f, i)` adds the signals of the tail. Returns the first head. Complexity: O(queues · (queues +
+/// contract's queue `i`, `leave(f, i)` the signals of its tail. Returns the first head. Complexity: O(queues · (queues +
 /// blocks)).
 template <class Flow, class Contract, class Enter, class Leave>
 constexpr int add_instance(Flow& f, const Contract& c, int number, int first_rank, const macro_block* block,
@@ -139,34 +162,32 @@ constexpr int add_instance(Flow& f, const Contract& c, int number, int first_ran
   const int own = f.size.events;
   for (int i = 0; i < queues; ++i)
     if (c.head_event[i] >= 0) add_event(f, first_rank + c.rank[i]);
-  for (int end = 0; end < 2; ++end)
-    for (int i = 0; i < queues; ++i) {
-      const int t = add_task(f, c.kind[i], first_rank + c.rank[i], end == 0 ? 0 : c.duration[i], operation, number);
-      if constexpr (Flow::stores) f.task[t].instance = number;
-      enter(f, i);
-      if (end == 0) {
-        if (c.gathers) add_signal(f, gathered);
-        if (c.head_event[i] >= 0) add_signal(f, own + c.head_event[i]);
-      } else {
-        int needed = 0;
-        for (int j = 0; j < queues; ++j) needed += c.needs[i * queues + j];
-        if (c.gathers && needed == queues) {
-          add_wait(f, gathered);
-        } else {
-          for (int j = 0; j < queues; ++j)
-            if (j != i && c.needs[i * queues + j]) add_wait(f, own + c.head_event[j]);
-        }
-        leave(f, i);
-      }
-      for (int b = 0; b < c.blocks; ++b) {
-        const slot_interval reads = c.read[i * c.blocks + b], writes = c.write[i * c.blocks + b];
-        const slot_interval r = detail::mapped_interval(reads, block[b].begin);
-        const slot_interval w = detail::mapped_interval(writes, block[b].begin);
-        if (reads.begin < reads.end && !detail::inside(reads, writes))
-          add_access(f, block[b].slot, r.begin, r.end, access_mode::read);
-        if (writes.begin < writes.end) add_access(f, block[b].slot, w.begin, w.end, access_mode::write);
-      }
+  for (int i = 0; i < queues; ++i) {
+    const int t = add_task(f, c.kind[i], first_rank + c.rank[i], 0, operation, number);
+    if constexpr (Flow::stores) f.task[t].instance = -number;
+    enter(f, i);
+    if (c.gathers) add_signal(f, gathered);
+    if (c.head_event[i] >= 0) add_signal(f, own + c.head_event[i]);
+    detail::for_each_use(c, i, [&](int b, const slot_interval& units, access_mode mode) {
+      const slot_interval u = detail::mapped_interval(units, block[b].begin);
+      add_access(f, block[b].slot, u.begin, u.end, mode);
+    });
+  }
+  for (int i = 0; i < queues; ++i) {
+    const int t = add_task(f, c.kind[i], first_rank + c.rank[i], c.duration[i], operation, number);
+    if constexpr (Flow::stores) f.task[t].instance = number;
+    int needed = 0, accesses = 0;
+    for (int j = 0; j < queues; ++j) needed += c.needs[i * queues + j];
+    if (c.gathers && needed == queues) {
+      add_wait(f, gathered);
+    } else {
+      for (int j = 0; j < queues; ++j)
+        if (j != i && c.needs[i * queues + j]) add_wait(f, own + c.head_event[j]);
     }
+    leave(f, i);
+    detail::for_each_use(c, i, [&](int, const slot_interval&, access_mode) { ++accesses; });
+    detail::share_accesses(f, first + i, accesses);
+  }
   return first;
 }
 

@@ -88,7 +88,7 @@ constexpr auto unroll_macro_tasks(const Outer& o, const macro_table& table, cons
       add_slot(f, o.slot[i].rank, o.slot[i].tier, o.slot[i].offset, o.slot[i].bytes);
     for (int t = 0; t < o.size.tasks; ++t) {
       const task k = o.task[t];
-      if (k.instance != 0) {
+      if (k.instance > 0) {
         const macro_instance one = table.instance[k.instance - 1];
         (void)detail::visit_contract(
             one.chain,
@@ -113,7 +113,7 @@ constexpr bool unroll_schedule(const Flow& f, const Outer& o, const Schedule& s,
   into.makespan = s.makespan;
   for (int t = 0, shift = 0; t < o.size.tasks; ++t) {  // task -> its number in `f`
     const int number = o.task[t].instance;
-    if (number != 0) {
+    if (number > 0) {
       const macro_instance one = table.instance[number - 1];
       (void)detail::visit_contract(
           one.chain,
@@ -130,13 +130,12 @@ constexpr bool unroll_schedule(const Flow& f, const Outer& o, const Schedule& s,
     for (int p = s.queue_begin[q]; p < s.queue_begin[q + 1]; ++p) {
       const int t = s.queue_task[p], number = o.task[t].instance;
       into.queue_task[position++] = into.order[t];
-      if (number == 0) continue;
-      const macro_instance one = table.instance[number - 1];
+      if (number >= 0) continue;
+      const macro_instance one = table.instance[-number - 1];
       (void)detail::visit_contract(
           one.chain,
           [&](const auto& of) {
             const auto& c = of.contract;
-            if (t >= one.first_task + c.queues) return;
             const int own = c.queue[t - one.first_task];
             const int first = into.order[one.first_task + c.queues] - c.tasks;
             for (int i = of.schedule.queue_begin[own]; i < of.schedule.queue_begin[own + 1]; ++i)

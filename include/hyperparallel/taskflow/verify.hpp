@@ -14,9 +14,9 @@
 // pairs, see verify_pairs.hpp. Law: the rule may refuse a safe plan, it never accepts an unsafe one. It trusts no count
 // of the builder: totals of signals and slot versions are derived here.
 //
-// Heads and tails of one macro task are not held against each other: what its chain does is proved apart, and
-// macro_check.hpp says what else makes a flow with macro tasks safe. Groups need no clause for that, since they pass only
-// what follows everything; where an instance meets itself the slot goes over to pairs, which skip its members.
+// Of a macro task the heads are held against what is before it, and what is behind it is held against the tails; heads
+// and tails of one are not held against each other. The law is then that of macro_check.hpp, which also says what more a
+// flow with macro tasks needs.
 //
 // That the algorithm obeys this law is proved in proofs/verify.v; that this code computes the same verdict is tested.
 // A change of the rule needs the same change there: the suite `proofs` of scripts/test compares the two.
@@ -39,8 +39,9 @@ enum slot_state {
   has_readers = 2,
   has_before_writers = 4,
   has_before_readers = 8,
-  covered = 16,  ///< some reader follows all writers
-  pairs = 32,    ///< no longer in groups
+  covered = 16,       ///< some reader follows all writers
+  pairs = 32,         ///< no longer in groups
+  first_member = 64,  ///< times the number of the macro task whose tails are the present groups' first members
 };
 
 /// All signallers of `event` have ended before `t` begins. Law: this uses waits alone, never the order of a queue.
@@ -97,6 +98,48 @@ constexpr bool place_access(const Flow& f, Scratch& x, const Counts& count, Stat
   return grouped;
 }
 
+/// Puts the head `t` of a macro task behind the groups of a slot, which is in groups. It follows all that is there, or, to read,
+/// all writers: stricter than it need be where intervals do not meet. With the first head that writes, the
+/// groups become those before; the tails make the present ones. Above its bits the state has the number of the macro task whose
+/// members do. `joined`: an event whose every signaller `t` follows. False: groups cannot express it.
+template <class Flow, class Scratch, class Counts, class States, class Ends, class Writers, class Readers>
+constexpr bool place_head(const Flow& f, Scratch& x, const Counts& count, States& states, Ends& high, Writers& writers,
+                          Readers& readers, int t, const access& u, int joined) {
+  const int slot = u.slot, state = states[slot], own = -f.task[t].instance * first_member;
+  const auto after = [&](int has, int common) {
+    return (state & has) == 0 ||
+           (common >= 0 && (common == joined || follows_all(f, x, count, t, common, witness_depth)));
+  };
+  if (high[slot] < u.end || state == 0) high[slot] = u.end;
+  if (state >= own)
+    return after(has_before_writers, x.before_writers[slot]) &&
+           (u.mode == access_mode::read || after(has_before_readers, x.before_readers[slot]));
+  if (!after(has_writers, writers[slot])) return false;
+  if (u.mode == access_mode::read) return true;
+  if (!after(has_readers, readers[slot])) return false;
+  x.before_writers[slot] = writers[slot];
+  x.before_readers[slot] = readers[slot];
+  states[slot] = own + ((state & has_writers) != 0 ? has_before_writers : 0) +
+                 ((state & has_readers) != 0 ? has_before_readers : 0);
+  return true;
+}
+
+/// Counts a tail among the present writers or readers of a slot, which is in groups: its head follows what it has to.
+template <class States, class Ends, class Writers, class Readers>
+constexpr void record_tail(States& states, Ends& high, Writers& writers, Readers& readers, int instance,
+                           const access& u, int written, int read) {
+  const int slot = u.slot, state = states[slot];
+  if (high[slot] < u.end || state == 0) high[slot] = u.end;
+  if (u.mode == access_mode::write) {
+    writers[slot] = (state & has_writers) == 0 || writers[slot] == written ? written : -1;
+    states[slot] = state | has_writers;
+    return;
+  }
+  readers[slot] = (state & has_readers) == 0 || readers[slot] == read ? read : -1;
+  // Readers of a macro task that also writes the slot do not follow its writers.
+  states[slot] = state | has_readers | (state < instance * first_member && (state & has_writers) != 0 ? covered : 0);
+}
+
 /// Whether the read `a` lies inside the write behind it, of the same slot and task: it conflicts with nothing that the
 /// write does not.
 template <class Flow>
@@ -117,16 +160,17 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
                                          Counts& count, States& states, Ends& high, Writers& writers,
                                          Readers& readers) {
   bool numbered = false, linked = false, witnessed = false, apart = true;
-  int joined = -2, written = -1, read = -1, state = 0, slot = 0, further = 0, event = 0, instance = 0, highest = 0;
+  int joined = -2, written = -1, read = -1, state = 0, slot = 0, further = 0, event = 0, member = 0, highest = 0;
   access u{};
   for (int i = 0, slots = f.size.slots; i < slots; ++i) states[i] = 0;
   for (int first = 0, past = 0, tasks = f.size.tasks; first < tasks; first = past) {
     past = -run_end[first];
     const task k = f.task[first];
-    if (k.instance != instance) {  // numbers rise, and members are neighbours
-      if (k.instance != 0 && k.instance <= highest) return {verify_code::instance_is_not_together, first};
-      instance = k.instance;
-      if (instance != 0) highest = instance;
+    if (k.instance != member) {  // numbers rise; heads stand together, and behind them their tails
+      if (k.instance < 0 ? -k.instance <= highest : k.instance != 0 && k.instance != -member)
+        return {verify_code::instance_is_not_together, first};
+      if (k.instance < 0) highest = -k.instance;
+      member = k.instance;
     }
     if (k.access_begin == k.access_end && k.wait_begin == k.wait_end) continue;
     further = past - first - 1;
@@ -162,7 +206,16 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
       }
       slot = u.slot + k.first_slot;
       state = states[slot];
-      if (u.mode == access_mode::write) {
+      if (member != 0) {
+        u.slot = slot;
+        if (member > 0) {
+          if ((state & pairs) == 0) record_tail(states, high, writers, readers, member, u, written, read);
+          continue;
+        }
+        if (!witnessed) find_first_signallers(f, s, x, run_end);
+        witnessed = true;
+        if ((state & pairs) == 0 && place_head(f, x, count, states, high, writers, readers, first, u, joined)) continue;
+      } else if (u.mode == access_mode::write) {
         if (state == 0 && apart) {
           states[slot] = has_writers;
           writers[slot] = written;
@@ -196,7 +249,7 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
       u.slot = slot;
       if (!witnessed) find_first_signallers(f, s, x, run_end);
       witnessed = true;
-      if ((state & pairs) == 0 && apart &&
+      if ((state & pairs) == 0 && apart && member == 0 &&
           place_access(f, x, count, states, high, writers, readers, first, u,
                        u.mode == access_mode::write ? written : read))
         continue;
