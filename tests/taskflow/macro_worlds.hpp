@@ -354,6 +354,7 @@ struct macro_world {
         hp::slot_interval& u = (below(random, 2) == 0 ? c.read : c.write)[below(random, cells)];
         if (below(random, 2) == 0 || u.begin == u.end) return false;
         u = {0, 0};
+        hp::detail::sum_up(c);
         return true;
       }
       case macro_mutation::read_for_write: {
@@ -361,13 +362,14 @@ struct macro_world {
         if (below(random, 2) == 0 || c.write[i].begin == c.write[i].end) return false;
         hp::detail::widen(c.read[i], c.write[i]);
         c.write[i] = {0, 0};
+        hp::detail::sum_up(c);
         return true;
       }
       case macro_mutation::dropped_heads: {
         const int i = below(random, c.queues), j = below(random, c.queues);
         if (below(random, 2) == 0 || i == j || !c.needs[i * c.queues + j]) return false;
         for (int k = 0; k < c.queues; ++k) c.needs[i * c.queues + k] = i == k;
-        hp::detail::choose_head_events(c);
+        hp::detail::sum_up(c);
         return true;
       }
       case macro_mutation::changed_queue_order: {

@@ -150,15 +150,26 @@ constexpr macro_status check_contract(const macro_chain<Flow, Schedule, Contract
   return {};
 }
 
+template <class Flow>
+constexpr bool signals(const Flow& f, const task& k, int event) {
+  for (int g = k.signal_begin; g < k.signal_end; ++g)
+    if (f.signal[g] + k.first_event == event) return true;
+  return false;
+}
+
+/// Whether `k` waits for all signals of `event`.
+template <class Flow>
+constexpr bool waits_for(const Flow& f, const task& k, int event) {
+  for (int w = k.wait_begin; w < k.wait_end; ++w)
+    if (f.wait[w].event + k.first_event == event && f.wait[w].threshold == f.event[event].signals) return true;
+  return false;
+}
+
 /// Whether `tail` waits for all signals of an event to which `head` adds.
 template <class Flow>
 constexpr bool waits_for(const Flow& f, const task& tail, const task& head) {
-  for (int w = tail.wait_begin; w < tail.wait_end; ++w) {
-    const int e = f.wait[w].event + tail.first_event;
-    if (f.wait[w].threshold != f.event[e].signals) continue;
-    for (int g = head.signal_begin; g < head.signal_end; ++g)
-      if (f.signal[g] + head.first_event == e) return true;
-  }
+  for (int g = head.signal_begin; g < head.signal_end; ++g)
+    if (waits_for(f, tail, f.signal[g] + head.first_event)) return true;
   return false;
 }
 
@@ -239,12 +250,18 @@ constexpr macro_status check_instance(const Flow& f, const Schedule& s, const ma
     const macro_status members = check_members(f, s, one, number, block, c, i);
     if (members.code != macro_code::ok) return members;
   }
-  for (int i = 0; i < c.queues; ++i)
-    for (int j = 0; j < c.queues; ++j) {
-      const int tail = one.first_task + c.queues + i, head = one.first_task + j;
-      if (i != j && c.needs[i * c.queues + j] && !waits_for(f, f.task[tail], f.task[head]))
-        return broken(macro_code::tail_passes_a_head, queue_of(c, i, one.first_rank), tail, head, -1, -1);
-    }
+  const task opening = f.task[one.first_task];
+  int common = opening.signal_begin < opening.signal_end ? f.signal[opening.signal_begin] + opening.first_event : -1;
+  for (int j = 1; j < c.queues && common >= 0; ++j)
+    if (!signals(f, f.task[one.first_task + j], common)) common = -1;
+  for (int i = 0; i < c.queues; ++i) {
+    const int tail = one.first_task + c.queues + i;
+    const task k = f.task[tail];
+    if (common >= 0 && waits_for(f, k, common)) continue;
+    for (int j = 0; j < c.queues; ++j)
+      if (i != j && c.needs[i * c.queues + j] && !waits_for(f, k, f.task[one.first_task + j]))
+        return broken(macro_code::tail_passes_a_head, queue_of(c, i, one.first_rank), tail, one.first_task + j, -1, -1);
+  }
   return {};
 }
 

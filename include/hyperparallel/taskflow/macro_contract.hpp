@@ -58,22 +58,28 @@ constexpr void find_needs(const Flow& f, const Schedule& s, int queues, std::int
   }
 }
 
-/// Which tails wait for all heads by one event, and which heads need one of their own for the others.
+/// What follows from uses and needs: which tails wait for all heads by one event, which heads need one of their own for the
+/// others, and how much an instance adds to a flow.
 template <class Contract>
-constexpr void choose_head_events(Contract& c) {
+constexpr void sum_up(Contract& c) {
+  const int queues = c.queues;
   c.gathers = false;
-  c.announced = 0;
-  for (int i = 0; i < c.queues; ++i) c.head_event[i] = -1;
-  for (int i = 0; i < c.queues; ++i) {
-    int needed = 0;
-    for (int j = 0; j < c.queues; ++j) needed += c.needs[i * c.queues + j];
-    if (needed == c.queues && needed > 1) {
+  c.announced = c.waits = c.uses = 0;
+  for (int i = 0; i < queues; ++i) {
+    c.head_event[i] = -1;
+    c.needed[i] = 0;
+    for (int j = 0; j < queues; ++j) c.needed[i] += c.needs[i * queues + j];
+    for_each_use(c, i, [&](int, const slot_interval&, access_mode) { ++c.uses; });
+    if (c.needed[i] < queues) {
+      c.waits += c.needed[i] - 1;
+    } else if (queues > 1) {
       c.gathers = true;
-      continue;
+      c.waits += 1;
     }
-    for (int j = 0; j < c.queues; ++j)
-      if (j != i && c.needs[i * c.queues + j] && c.head_event[j] < 0) c.head_event[j] = c.announced++;
   }
+  for (int i = 0; i < queues; ++i)
+    for (int j = 0; j < queues && c.needed[i] < queues; ++j)
+      if (j != i && c.needs[i * queues + j] && c.head_event[j] < 0) c.head_event[j] = c.announced++;
 }
 
 template <class Flow, class Contract>
@@ -128,7 +134,7 @@ constexpr void fill_contract(const macro_chain<Flow, Schedule, Contract>& chain,
   find_needs(f, s, c.queues, synchronisation, x);
   for (int i = 0; i < c.queues * c.queues; ++i) c.needs[i] = x.needs[i];
   for (int i = 0; i < c.queues; ++i) c.duration[i] = x.free[i];
-  choose_head_events(c);
+  sum_up(c);
   describe_blocks(f, chain.place, c);
 }
 

@@ -41,10 +41,13 @@ struct macro_contract {
   bool proved = false;
   bool gathers = false;                   ///< some queue depends on all others
   int announced = 0;                      ///< heads that have an event of their own
+  int waits = 0;                          ///< of all tails for heads
+  int uses = 0;                           ///< accesses of all heads
   scratch_array<int, Queues> queue = {};  ///< its number on the chain's machine, rising
   scratch_array<int, Queues> rank = {};   ///< of the chain's
   scratch_array<resource, Queues> kind = {};
   scratch_array<int, Queues> head_event = {};         ///< which of the heads' own events; -1: none
+  scratch_array<int, Queues> needed = {};             ///< how many queues it needs, itself included
   scratch_array<std::int64_t, Queues> duration = {};  ///< when its last task ends, if all queues begin at 0
   scratch_array<slot, Blocks> block = {};             ///< rank and tier; `offset` and `bytes`: first unit, and how many
   scratch_array<slot_interval, Uses> read = {};       ///< [queue][block]: the hull of what its tasks read
@@ -59,7 +62,7 @@ using dynamic_macro_contract = macro_contract<run_time_count, run_time_count, ru
 /// On a machine of `queues` queues.
 struct owned_macro_contract : dynamic_macro_contract {
   owned_macro_contract(int on_queues, int in_blocks) {
-    memory.take_each(on_queues, queue, rank, kind, head_event, duration);
+    memory.take_each(on_queues, queue, rank, kind, head_event, needed, duration);
     memory.take_each(in_blocks, block);
     memory.take_each(on_queues * in_blocks, read, write);
     memory.take_each(on_queues * on_queues, needs);
@@ -125,10 +128,6 @@ constexpr bool inside(const slot_interval& u, const slot_interval& hull) {
   return hull.begin <= u.begin && u.end <= hull.end;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Calls `use(block, units, mode)` for each access of the contract's queue `i`; reads inside writes need none.
 template <class Contract, class Use>
 constexpr void for_each_use(const Contract& c, int i, const Use& use) {
@@ -139,14 +138,28 @@ constexpr void for_each_use(const Contract& c, int i, const Use& use) {
   }
 }
 
-/// The last task shares the accesses of task `t`, so many.
+/// Adds `k`, with no waits and signals yet.
 template <class Flow>
-constexpr void share_accesses(Flow& f, int t, int accesses) {
-  f.size.access_uses += accesses;
-  if constexpr (Flow::stores) {
-    f.task[f.size.tasks - 1].access_begin = f.task[t].access_begin;
-    f.task[f.size.tasks - 1].access_end = f.task[t].access_end;
-  }
+constexpr void begin_member(Flow& f, task& k) {
+  const int t = f.size.tasks++, r = f.size.runs++;
+  k.wait_begin = k.wait_end = f.size.waits;
+  k.signal_begin = k.signal_end = f.size.signals;
+  f.task[t] = k;
+  f.run[r] = t;
+  f.run[r + 1] = t + 1;
+}
+
+/// What the sizing pass counts of an instance beside waits and signals of the outer flow.
+template <class Contract>
+constexpr void count_instance(taskflow_size& n, const Contract& c) {
+  n.tasks += 2 * c.queues;
+  n.runs += 2 * c.queues;
+  n.accesses += c.uses;
+  n.access_uses += 2 * c.uses;
+  const int signals = (c.gathers ? c.queues : 0) + c.announced;
+  n.signals += signals;
+  n.signal_uses += signals;
+  n.waits += c.waits;
 }
 
 }  // namespace detail
@@ -162,33 +175,49 @@ constexpr int add_instance(Flow& f, const Contract& c, int number, int first_ran
   const int own = f.size.events;
   for (int i = 0; i < queues; ++i)
     if (c.head_event[i] >= 0) add_event(f, first_rank + c.rank[i]);
-  for (int i = 0; i < queues; ++i) {
-    const int t = add_task(f, c.kind[i], first_rank + c.rank[i], 0, operation, number);
-    if constexpr (Flow::stores) f.task[t].instance = -number;
-    enter(f, i);
-    if (c.gathers) add_signal(f, gathered);
-    if (c.head_event[i] >= 0) add_signal(f, own + c.head_event[i]);
-    detail::for_each_use(c, i, [&](int b, const slot_interval& units, access_mode mode) {
-      const slot_interval u = detail::mapped_interval(units, block[b].begin);
-      add_access(f, block[b].slot, u.begin, u.end, mode);
-    });
-  }
-  for (int i = 0; i < queues; ++i) {
-    const int t = add_task(f, c.kind[i], first_rank + c.rank[i], c.duration[i], operation, number);
-    if constexpr (Flow::stores) f.task[t].instance = number;
-    int needed = 0, accesses = 0;
-    for (int j = 0; j < queues; ++j) needed += c.needs[i * queues + j];
-    if (c.gathers && needed == queues) {
-      add_wait(f, gathered);
-    } else {
-      for (int j = 0; j < queues; ++j)
-        if (j != i && c.needs[i * queues + j]) add_wait(f, own + c.head_event[j]);
+  if constexpr (!Flow::stores) {
+    detail::count_instance(f.size, c);
+    for (int i = 0; i < queues; ++i) {
+      enter(f, i);
+      leave(f, i);
     }
-    leave(f, i);
-    detail::for_each_use(c, i, [&](int, const slot_interval&, access_mode) { ++accesses; });
-    detail::share_accesses(f, first + i, accesses);
+    return first;
+  } else {
+    task k{};
+    k.operation = operation;
+    k.item = number;
+    for (int i = 0; i < queues; ++i) {
+      k.kind = c.kind[i];
+      k.rank = first_rank + c.rank[i];
+      k.access_begin = k.access_end = f.size.accesses;
+      k.instance = -number;
+      detail::begin_member(f, k);
+      enter(f, i);
+      if (c.gathers) add_signal(f, gathered);
+      if (c.head_event[i] >= 0) add_signal(f, own + c.head_event[i]);
+      int a = f.size.accesses;
+      detail::for_each_use(c, i, [&](int b, const slot_interval& units, access_mode mode) {
+        const slot_interval u = detail::mapped_interval(units, block[b].begin);
+        f.access[a++] = {block[b].slot, u.begin, u.end, mode, 0};
+      });
+      f.size.access_uses += 2 * (a - f.size.accesses);
+      f.size.accesses = f.task[first + i].access_end = a;
+    }
+    for (int i = 0; i < queues; ++i) {
+      k = f.task[first + i];
+      k.duration = c.duration[i];
+      k.instance = number;
+      detail::begin_member(f, k);
+      if (c.needed[i] == queues && c.gathers) {
+        add_wait(f, gathered);
+      } else if (c.needed[i] > 1) {
+        for (int j = 0; j < queues; ++j)
+          if (j != i && c.needs[i * queues + j]) add_wait(f, own + c.head_event[j]);
+      }
+      leave(f, i);
+    }
+    return first;
   }
-  return first;
 }
 
 }}  // namespace hyperparallel::v0_2
