@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Random flows with macro tasks: small chains, several instances on several ranks, other tasks between, all in arrays that a
-// test can change; and ten classes of mistakes.
+// Random flows with macro tasks: small chains, several instances on several ranks, other tasks between, all in arrays
+// that a test can change; and ten classes of mistakes.
 
 #include <memory>
 

@@ -1,87 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What makes a flow with macro tasks safe beside `verify` of the outer flow: that chains keep their contracts, and that
-// instances stand as contracts ask. Each broken condition is one code, with the queue, task, event or slot that breaks it.
+// instances stand as contracts ask. Each broken condition is one code, with the queue, task, event or slot that breaks
+// it.
 //
-// Theorem. If (1) `check_flow` and `verify` accept each chain on its own slots; (2) each access of a chain's task is inside the
-// contract of its queue, and what its queue depends on is a need of the contract; (3) head and tail of a queue are
-// neighbours there; (4) slots of a chain are disjoint in their blocks, blocks of an instance are disjoint in the outer flow,
-// heads have the accesses of the contract, and tails those of their heads; (5) each instance has events of its own; (6) a tail
-// waits for the heads of all queues that its own needs; (7) `check_flow` and `verify` accept the outer flow, where `verify` holds
-// heads against what is before and what is behind against tails, then the unrolled flow is safe.
-// Proof. Completion: take the outer order and put before each tail the tasks of the chain that its queue still lacks, with
-// what they depend on: their heads have passed, since the tail waits for them. That is one complete run, and counters are
-// monotone. Conflicts: both in one instance: (1), for (3) and (5) keep what the chain orders. One outside: (2), (4)
-// and (7) order it before the head or behind the tail, and (3) puts the chain's task between. Two instances: the same twice.
+// Theorem. If (1) `check_flow` and `verify` accept each chain on its own slots; (2) each access of a chain's task is
+// inside the contract of its queue, and what its queue depends on is a need of the contract; (3) head and tail of a
+// queue are neighbours there; (4) slots of a chain are disjoint in their blocks, blocks of an instance are disjoint in
+// the outer flow, heads have the accesses of the contract, and tails those of their heads; (5) each instance has events
+// of its own; (6) a tail waits for the heads of all queues that its own needs; (7) `check_flow` and `verify` accept the
+// outer flow, where `verify` holds heads against what is before and what is behind against tails, then the unrolled
+// flow is safe.
+//
+// Proof. Completion: take the outer order and put before each tail the tasks of the chain that its queue still lacks,
+// with what they depend on: their heads have passed, since the tail waits for them. That is one complete run, and
+// counters are monotone. Conflicts: both in one instance: (1), for (3) and (5) keep what the chain orders. One outside:
+// (2), (4) and (7) order it before the head or behind the tail, and (3) puts the chain's task between. Two instances:
+// the same twice.
 //
 // Durations are in no condition.
 
-#include <hyperparallel/support/enum_text.hpp>
-#include <hyperparallel/taskflow/flow_check.hpp>
 #include <hyperparallel/taskflow/macro_contract.hpp>
-#include <hyperparallel/taskflow/verify_order.hpp>
+#include <hyperparallel/taskflow/macro_status.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-enum class macro_code : unsigned char {
-  ok,
-  chain_is_malformed,
-  chain_is_unsafe,
-  contract_is_of_another_chain,
-  place_outside_its_block,
-  places_overlap,
-  access_outside_its_place,
-  access_outside_the_contract,
-  need_outside_the_contract,
-  chain_is_not_proved,
-  flow_is_malformed,
-  flow_is_unsafe,
-  instance_is_not_whole,
-  machine_differs,
-  member_on_another_queue,
-  member_lacks_an_access,
-  tail_passes_a_head,
-  block_is_elsewhere,
-  blocks_overlap,
-  events_are_shared,
-  task_between_head_and_tail,
-};
-
-/// `task` is of the chain for what is said of chains, of the outer flow otherwise; so are `queue`, `event` and `slot`.
-/// `other`: the task or queue that it is at odds with. `instance` counts from one, as in tasks. Where `check_flow` or
-/// `verify` refuses, `structure` or `safety` says how. -1 where a field says nothing.
-struct macro_status {
-  macro_code code = macro_code::ok;
-  int instance = -1, queue = -1, task = -1, other = -1, event = -1, slot = -1;
-  flow_code structure = flow_code::ok;
-  verify_code safety = verify_code::ok;
-  friend constexpr bool operator==(const macro_status&, const macro_status&) = default;
-};
-
-constexpr const char* to_text(macro_code c) {
-  constexpr const char* texts[] = {"ok",
-                                   "the chain's flow is malformed",
-                                   "the chain is not safe on its own slots",
-                                   "the contract is of a chain with other queues, tasks or events",
-                                   "a slot of the chain lies outside its block, or on another rank or tier than it",
-                                   "two slots of the chain share units of a block",
-                                   "a task of the chain uses more of a slot than its place has",
-                                   "a task of the chain uses what the contract of its queue does not say",
-                                   "a queue of the chain depends on one that its contract does not name",
-                                   "the chain is not proved",
-                                   "the outer flow is malformed",
-                                   "the outer flow is not safe",
-                                   "an instance is not one head and one tail for each queue of its chain",
-                                   "the chain's machine does not fit into that of the outer flow",
-                                   "a head or tail sits in another queue than the chain's",
-                                   "a head or tail lacks an access of the contract",
-                                   "a tail does not wait for the head of a queue that its own needs",
-                                   "a block is put on a slot of another rank or tier, or outside it",
-                                   "two blocks of an instance share units of a slot",
-                                   "two instances share events",
-                                   "a task stands between head and tail of an instance"};
-  return enum_text<macro_code::task_between_head_and_tail>(texts, c);
-}
 
 namespace detail {
 
@@ -208,8 +150,8 @@ constexpr macro_status check_blocks(const Flow& f, const macro_instance& one, co
   return broken(macro_code::blocks_overlap, -1, -1, found.other, -1, block[found.slot].slot);
 }
 
-/// Head `t` and its tail: in the queue that is number `i` of the contract, the head with the contract's accesses, the tail
-/// with those of the head.
+/// Head `t` and its tail: in the queue that is number `i` of the contract, the head with the contract's accesses, the
+/// tail with those of the head.
 template <class Flow, class Schedule, class Contract>
 constexpr macro_status check_members(const Flow& f, const Schedule& s, const macro_instance& one, int number,
                                      const macro_block* block, const Contract& c, int i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The contract of a chain, read off its tasks: queues, hulls of what they read and write of each block, which queues they
-// depend on, and how long they need.
+// The contract of a chain, read off its tasks: queues, hulls of what they read and write of each block, which queues
+// they depend on, and how long they need.
 //
 // Law: a queue needs each queue that has a task on which one of its own tasks depends, over any number of waits and
 // queues; it needs itself. Domain: `check_flow` and `verify` accept the chain; each place names one of the blocks.
@@ -27,7 +27,8 @@ struct macro_scratch {
 namespace detail {
 
 /// What each queue needs, into `x.needs`, and when it ends, into `x.free`; `x.number` is filled. Signals that come
-/// earlier in the order than a wait count for it, whatever its threshold: that may ask for more than is needed, never for less.
+/// earlier in the order than a wait count for it, whatever its threshold: that may ask for more than is needed, never
+/// for less.
 template <class Flow, class Schedule, class Scratch>
 constexpr void find_needs(const Flow& f, const Schedule& s, int queues, std::int64_t synchronisation, Scratch& x) {
   for (int e = 0, cells = f.size.events * queues; e < f.size.events; ++e) {
@@ -58,8 +59,8 @@ constexpr void find_needs(const Flow& f, const Schedule& s, int queues, std::int
   }
 }
 
-/// What follows from uses and needs: which tails wait for all heads by one event, which heads need one of their own for the
-/// others, and how much an instance adds to a flow.
+/// What follows from uses and needs: which tails wait for all heads by one event, which heads need one of their own for
+/// the others, and how much an instance adds to a flow.
 template <class Contract>
 constexpr void sum_up(Contract& c) {
   const int queues = c.queues;

@@ -3,16 +3,16 @@
 // Frozen queues of an outer flow with macro tasks: each queue takes its tasks in reference order.
 //
 // Laws: heads and tails are in the queues that the chain has frozen, and stand there side by side, as members are
-// neighbours in reference order; another task goes to the queue of its pool that has least to do so far. The order is the
-// reference order, so what `check_flow` accepts completes. Complexity: O(tasks · queues of a pool).
+// neighbours in reference order; another task goes to the queue of its pool that has least to do so far. The order is
+// the reference order, so what `check_flow` accepts completes. Complexity: O(tasks · queues of a pool).
 
 #include <hyperparallel/taskflow/macro_check.hpp>
 #include <hyperparallel/taskflow/schedule_options.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Fills `s`. `load`: room for a number for each queue. Domain: `check_flow` accepts `f`, every class that tasks ask for
-/// has a queue, and the table lists the members of instances.
+/// Fills `s`. `load`: room for a number for each queue. Domain: `check_flow` accepts `f`, every class that tasks ask
+/// for has a queue, and the table lists the members of instances.
 template <class Flow, class Schedule, class Loads, class... Contract>
 constexpr void schedule_macro_tasks(const Flow& f, const machine_shape& machine, const macro_table& table, Schedule& s,
                                     Loads& load, const Contract&... contract) {

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Macro tasks: a chain of tasks, proved once, that stands in an outer flow as often as it occurs, each time as few tasks.
+// Macro tasks: a chain of tasks, proved once, that stands in an outer flow as often as it occurs, each time as few
+// tasks.
 //
 // A *chain* is a flow with frozen queues and slots of its own, the formal ones. Its slots lie in *blocks*, which an
 // instance puts on intervals of the outer flow's slots. Its *contract* says for each queue that it uses which units of
 // which blocks tasks there read and write, and on which other queues they depend. An *instance* is two tasks for each
-// of these queues: a head, which has the instance's waits, and behind it a tail, which has its signals. Both have the accesses of
-// the contract. A tail waits for the heads of the queues on which its own depends (gang condition: no chain ever waits
-// for a peer that is behind another's outer wait). Between head and tail the queue runs the chain's tasks in the chain's order.
+// of these queues: a head, which has the instance's waits, and behind it a tail, which has its signals. Both have the
+// accesses of the contract. A tail waits for the heads of the queues on which its own depends (gang condition: no chain
+// ever waits for a peer that is behind another's outer wait). Between head and tail the queue runs the chain's tasks in
+// the chain's order.
 //
-// Law: if `prove_chain` and `prove_macro_tasks` (macro_check.hpp) accept, the flow with the chains' tasks in their places
-// (unroll_macro_tasks.hpp) is safe. A tail takes as long as its queue needs for the chain once all heads have begun, so
-// the makespan of the outer flow is at least that of the unrolled one.
-// Complexity: O(chain) once; an instance costs two tasks a queue, with at most two accesses a block each.
+// Law: if `prove_chain` and `prove_macro_tasks` (macro_check.hpp) accept, the flow with the chains' tasks in their
+// places (unroll_macro_tasks.hpp) is safe. A tail takes as long as its queue needs for the chain once all heads have
+// begun, so the makespan of the outer flow is at least that of the unrolled one. Complexity: O(chain) once; an instance
+// costs two tasks a queue, with at most two accesses a block each.
 
 #include <cstdint>
 
@@ -21,8 +23,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Where a slot of the chain lies: [begin, end) of a block, in the slot's own units. What instances put elsewhere together
-/// is one block.
+/// Where a slot of the chain lies: [begin, end) of a block, in the slot's own units. What instances put elsewhere
+/// together is one block.
 struct macro_place {
   int block = 0, begin = 0, end = whole_slot;
 };
@@ -32,8 +34,8 @@ struct macro_block {
   int slot = 0, begin = 0;
 };
 
-/// `queue`, `rank`, `kind`: of a queue that the chain uses, by its index among them. Filled by `describe_chain`; `proved`
-/// by `prove_chain`.
+/// `queue`, `rank`, `kind`: of a queue that the chain uses, by its index among them. Filled by `describe_chain`;
+/// `proved` by `prove_chain`.
 template <int Queues, int Blocks, int Uses, int Pairs>
 struct macro_contract {
   machine_shape machine{};
@@ -165,8 +167,8 @@ constexpr void count_instance(taskflow_size& n, const Contract& c) {
 }  // namespace detail
 
 /// Adds instance `number` (from one) of a chain: heads, then tails. `enter(f, i)` adds the waits of the head on the
-/// contract's queue `i`, `leave(f, i)` the signals of its tail. Returns the first head. Complexity: O(queues · (queues +
-/// blocks)).
+/// contract's queue `i`, `leave(f, i)` the signals of its tail. Returns the first head. Complexity: O(queues · (queues
+/// + blocks)).
 template <class Flow, class Contract, class Enter, class Leave>
 constexpr int add_instance(Flow& f, const Contract& c, int number, int first_rank, const macro_block* block,
                            const Enter& enter, const Leave& leave, int operation = 0) {

@@ -103,8 +103,8 @@ constexpr auto unroll_macro_tasks(const Outer& o, const macro_table& table, cons
   };
 }
 
-/// The queues of the unrolled flow `f`: those of the outer flow's schedule, with the chains' between heads and tails. False if
-/// they cannot all run, which is never for what is proved.
+/// The queues of the unrolled flow `f`: those of the outer flow's schedule, with the chains' between heads and tails.
+/// False if they cannot all run, which is never for what is proved.
 template <class Flow, class Outer, class Schedule, class Into, class Scratch, class... Chain>
 constexpr bool unroll_schedule(const Flow& f, const Outer& o, const Schedule& s, const macro_table& table, Into& into,
                                Scratch& x, const Chain&... chain) {

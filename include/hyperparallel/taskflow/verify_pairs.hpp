@@ -87,10 +87,10 @@ constexpr int link_accesses(const Flow& f, const Schedule& s, Scratch& x) {
 }
 
 /// Pairs: back through the slot's history until a writer covers the range, for whatever overlaps the range before it
-/// conflicts with that writer and is already known to precede it. Heads of macro tasks are passed over: their tails have
-/// the same accesses. Tails of one macro task are not known to precede each other, so writers among them, which cover the range
-/// one or together, end the way only behind all of them, which are neighbours. Returns a task that `t` is not known to
-/// follow, or -1.
+/// conflicts with that writer and is already known to precede it. Heads of macro tasks are passed over: their tails
+/// have the same accesses. Tails of one macro task are not known to precede each other, so writers among them, which
+/// cover the range one or together, end the way only behind all of them, which are neighbours. Returns a task that `t`
+/// is not known to follow, or -1.
 template <class Flow, class Schedule, class Scratch, class Counts>
 constexpr int unordered_pair(const Flow& f, const Schedule& s, const Scratch& x, const Counts& count, int t, int a) {
   const task k = f.task[t];
