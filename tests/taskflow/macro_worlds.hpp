@@ -294,7 +294,8 @@ struct macro_world {
 
   void schedule_outer() {
     schedule = std::make_unique<hp::owned_schedule>(flow.size.tasks, queues());
-    std::vector<std::int64_t> load(static_cast<std::size_t>(queues() + 1));
+    std::vector<std::int64_t> room_of_load(static_cast<std::size_t>(queues() + 1));
+    std::int64_t* const load = room_of_load.data();
     hp::schedule_macro_tasks(flow, machine, table(), *schedule, load, chains[0]->contract, chains[1]->contract);
   }
 

@@ -39,18 +39,24 @@ template <class Flow, class Schedule, class Scratch, class Runs, class Counts, c
 constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scratch& x, const Runs& run_end,
                                          Counts& count, States& states, Ends& high, Writers& writers,
                                          Readers& readers) {
-  bool numbered = false, linked = false, witnessed = false, apart = true;
-  int joined = -2, written = -1, read = -1, state = 0, slot = 0, further = 0, event = 0, member = 0, highest = 0;
+  bool numbered = false, linked = false, witnessed = false, apart = true, alone = true;
+  int joined = -2, written = -1, read = -1, state = 0, slot = 0, further = 0, event = 0;
+  int first_wait = 0, member = 0, behind = 0, highest = 0;
   access u{};
   for (int i = 0, slots = f.size.slots; i < slots; ++i) states[i] = 0;
   for (int first = 0, past = 0, tasks = f.size.tasks; first < tasks; first = past) {
     past = -run_end[first];
     const task k = f.task[first];
-    if (k.instance != member) {  // numbers rise; heads stand together, and behind them their tails
-      if (k.instance < 0 ? -k.instance <= highest : k.instance != 0 && k.instance != -member)
-        return {verify_code::instance_is_not_together, first};
-      if (k.instance < 0) highest = -k.instance;
+    alone = past == first + 1;
+    first_wait = k.wait_begin;
+    if (k.instance != 0) {  // numbers rise; heads stand together, and behind them their tails
+      const bool next = behind == first && (k.instance == member || (member < 0 && k.instance == -member));
+      if (!alone || (!next && -k.instance <= highest)) return {verify_code::instance_is_not_together, first};
       member = k.instance;
+      behind = past;
+      if (-member > highest) highest = -member;
+      alone = false;  // goes by none of the fast ways
+      first_wait = -1;
     }
     if (k.access_begin == k.access_end && k.wait_begin == k.wait_end) continue;
     further = past - first - 1;
@@ -59,7 +65,7 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
       const wait w = f.wait[i];
       event = w.event + k.first_event;
       if (w.threshold == count[event]) {
-        if (i == k.wait_begin) joined = event;
+        if (i == first_wait) joined = event;
         continue;
       }
       if (numbered) continue;
@@ -75,9 +81,9 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
     for (int a = k.access_begin; a < k.access_end; ++a) {
       u = f.access[a];
       if (u.begin >= u.end) continue;
-      apart = further == 0;  // no two tiles write the same unit
+      apart = alone;  // no two tiles write the same unit
       if (u.step != 0) {
-        apart = u.step >= u.end - u.begin;
+        apart = u.step >= u.end - u.begin && (alone || further != 0);
         if (k.part != 0) {
           u.begin += k.part * u.step;
           u.end += k.part * u.step;
@@ -86,16 +92,7 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
       }
       slot = u.slot + k.first_slot;
       state = states[slot];
-      if (member != 0) {
-        u.slot = slot;
-        if (member > 0) {
-          if ((state & pairs) == 0) record_tail(states, high, writers, readers, member, u, written, read);
-          continue;
-        }
-        if (!witnessed) find_first_signallers(f, s, x, run_end);
-        witnessed = true;
-        if ((state & pairs) == 0 && place_head(f, x, count, states, high, writers, readers, first, u, joined)) continue;
-      } else if (u.mode == access_mode::write) {
+      if (u.mode == access_mode::write) {
         if (state == 0 && apart) {
           states[slot] = has_writers;
           writers[slot] = written;
@@ -115,7 +112,7 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
           if (high[slot] < u.end) high[slot] = u.end;
           continue;
         }
-        if ((state & pairs) == 0 && ((state & has_writers) == 0 || writers[slot] == joined)) {
+        if ((state & pairs) == 0 && ((state & has_writers) == 0 || writers[slot] == joined) && k.instance == 0) {
           if ((state & has_readers) == 0) {
             readers[slot] = read;
           } else if (readers[slot] != read) {
@@ -127,12 +124,19 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
         }
       }
       u.slot = slot;
+      if (k.instance > 0) {
+        if ((state & pairs) == 0) record_tail(states, high, writers, readers, member, u, written, read);
+        continue;
+      }
       if (!witnessed) find_first_signallers(f, s, x, run_end);
       witnessed = true;
-      if ((state & pairs) == 0 && apart && member == 0 &&
-          place_access(f, x, count, states, high, writers, readers, first, u,
-                       u.mode == access_mode::write ? written : read))
+      if ((state & pairs) == 0 && k.instance != 0) {
+        if (place_head(f, x, count, states, high, writers, readers, first, u)) continue;
+      } else if ((state & pairs) == 0 && apart &&
+                 place_access(f, x, count, states, high, writers, readers, first, u,
+                              u.mode == access_mode::write ? written : read)) {
         continue;
+      }
       states[slot] = pairs;
       if (!numbered && !linked && waits_in_part(f, run_end, count, first)) {
         numbered = true;

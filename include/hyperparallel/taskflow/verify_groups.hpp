@@ -85,14 +85,13 @@ constexpr bool place_access(const Flow& f, Scratch& x, const Counts& count, Stat
 /// Puts the head `t` of a macro task behind the groups of a slot, which is in groups. It follows all that is there, or,
 /// to read, all writers: stricter than it need be where intervals do not meet. With the first head that writes, the
 /// groups become those before; the tails make the present ones. Above its bits the state has the number of the macro
-/// task whose members do. `joined`: an event whose every signaller `t` follows. False: groups cannot express it.
+/// task whose members do. False: groups cannot express it.
 template <class Flow, class Scratch, class Counts, class States, class Ends, class Writers, class Readers>
 constexpr bool place_head(const Flow& f, Scratch& x, const Counts& count, States& states, Ends& high, Writers& writers,
-                          Readers& readers, int t, const access& u, int joined) {
+                          Readers& readers, int t, const access& u) {
   const int slot = u.slot, state = states[slot], own = -f.task[t].instance * first_member;
   const auto after = [&](int has, int common) {
-    return (state & has) == 0 ||
-           (common >= 0 && (common == joined || follows_all(f, x, count, t, common, witness_depth)));
+    return (state & has) == 0 || (common >= 0 && follows_all(f, x, count, t, common, witness_depth));
   };
   if (high[slot] < u.end || state == 0) high[slot] = u.end;
   if (state >= own)
