@@ -35,8 +35,6 @@ THEOREMS = {
     "plan_messages": ["order_extends_needs", "needs_exact", "verified_plans_do_not_deadlock", "runs_by_messages_are_runs",
                       "verified_plans_order_conflicts"],
     "generations": ["shared_runs_are_runs", "wrap_law_sound", "verify_wrap_sound"],
-    "periods": ["seen_through_window", "window_proves_all_copies", "banks_come_back"],
-    "periodic": ["window_wraps_all_copies", "window_proves_all"],
     "program_proof": ["prove_program_sound", "reads_find_their_places", "homes_are_whole", "waits_are_words"],
 }
 # What a proof that is not one would be written with.
@@ -48,13 +46,13 @@ COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
 CPP, MODEL = "C++ alone accepts", "the model alone accepts"
 BROKEN = {
     "covered-is-never-cleared": (
-        "taskflow/verify.hpp", "    state &= ~covered;\n", "", CPP),
+        "taskflow/verify_groups.hpp", "    state &= ~covered;\n", "", CPP),
     "a-reader-ends-the-way-back": (
         "taskflow/verify_pairs.hpp", "if (wrote && v.begin <= u.begin", "if (v.begin <= u.begin", CPP),
     "partial-threshold-over-several-queues": (
         "taskflow/verify_order.hpp", "if (f.wait[w].threshold < count[e] && x.signal_queue[e] < 0)", "if (false)", CPP),
     "readers-before-are-ignored": (
-        "taskflow/verify.hpp", "grouped = after(has_before_readers, x.before_readers[slot]) && after(", "grouped = after(", CPP),
+        "taskflow/verify_groups.hpp", "grouped = after(has_before_readers, x.before_readers[slot]) && after(", "grouped = after(", CPP),
     "witnesses-are-looked-for-less-far": (
         "taskflow/verify_pairs.hpp", "witness_depth = 3;", "witness_depth = 2;", MODEL),
     "sorted-slots-may-overlap": (

@@ -1,15 +1,13 @@
 (* SPDX-License-Identifier: Apache-2.0 *)
 (* Generations: events of repeated copies that share a counter, and the wrap law.
 
-   Part (3) of include/hyperparallel/taskflow/periodic_verify.hpp. In a plan [p] each copy has events of its own. A plan
+   In a plan [p] each copy has events of its own. A plan
    that runs has fewer counters: the events of copies that are as many apart as there are banks are generations of one
    counter, which is never reset, so that a wait counts on all signals of the generations before its own. The wrap law
    says when that is the same: a signal of the next generation comes only after each wait for this one has begun, or
    after all signals of this one.
 
-   Proved is the law for a given number of copies, all of which the rule looks at; periodic.v has it for every number,
-   from a window of a few copies. Where C++ asks that one queue has all signallers, the rule below asks for what follows
-   from it: a signal of the next generation comes after all of this one. *)
+   Proved is the law for a given number of copies, all of which the rule looks at. *)
 From Coq Require Import List Arith Lia Bool.
 From hyperparallel Require Import model exact verify.
 Import ListNotations.

@@ -401,58 +401,114 @@ static_assert(proof.code == hp::verify_code::ok);
 """
 
 
-PERIOD = """constexpr hp::machine_shape machine{1, {24, 48, 1, 0, 0}};
-constexpr int queues = hp::queue_count(machine);
-/// 30 row blocks: dispatch, 4 gate-up tiles, 2 SwiGLU, 2 down tiles, combine; a layer starts when the one before is
-/// combined.
+MACRO_LAYER = """constexpr hp::machine_shape machine{1, {2, 1, 1, 0, 0}};
+constexpr int queues = hp::queue_count(machine), row_blocks = 30;
+/// 30 row blocks: dispatch, 4 gate-up tiles, 2 SwiGLU, 2 down tiles, combine, from one slot into another.
 struct layer {
   template <class Flow>
   constexpr void operator()(Flow& f) const {
     using enum hp::access_mode;
     using enum hp::resource;
-    const int done = hp::add_event(f, 0);
-    hp::bank_events(f, 1);
+    const int input = hp::add_slot(f, 0, 0, 0, 32), output = hp::add_slot(f, 0, 0, 32, 32);
+    const int x = hp::add_slot(f, 0, 0, 64, 8, 4 * row_blocks, 8), e = hp::add_event(f, 0, 4 * row_blocks);
     hp::task_draft d;
-    const auto stage = [&](hp::resource kind, int operation, std::int64_t duration, int waits, int event, int signal,
-                           int read, int units, int write_to, int tiles) {
-      d.waits = waits;
-      d.signals = 1;
-      d.accesses = 0;
+    d.accesses = 2;
+    const auto stage = [&](hp::resource kind, int operation, std::int64_t duration, int event, hp::access read,
+                           hp::access written, int tiles) {
       d.task.kind = kind;
       d.task.operation = operation;
       d.task.duration = duration;
-      d.wait[0] = {event, hp::all_signals};
-      d.signal[0] = signal;
-      if (read >= 0) d.access[d.accesses++] = {read, 0, units, hp::access_mode::read};
-      if (write_to >= 0) d.access[d.accesses++] = {write_to, 0, tiles == 1 ? 8 : 1, write, tiles == 1 ? 0 : 1};
+      d.waits = operation == 0 ? 0 : 1;
+      d.signals = operation == 4 ? 0 : 1;
+      d.wait[0] = {event - 1, hp::all_signals};
+      d.signal[0] = event;
+      d.access[0] = read;
+      d.access[1] = written;
       hp::append(f, d, tiles);
     };
-    for (int b = 0; b < 30; ++b) {
-      const int e = hp::add_event(f, 0, 4), x = hp::add_slot(f, 0, 0, b * 32768, 8192, 4, 8192);
+    for (int b = 0; b < row_blocks; ++b) {
+      const int v = e + 4 * b, s = x + 4 * b;
       const std::int64_t longer = b * 7919 % 13 * 1000;
       d.task.item = b;
-      for (int i = 1; i < 4; ++i) d.wait[i] = {hp::carried(e + i), hp::all_signals};
-      stage(link, 0, 5000 + longer, 4, hp::carried(done), e, -1, 0, x, 1);
-      stage(aic, 1, 300000 + longer, 1, e, e + 1, x, 8, x + 1, 4);
-      stage(aiv, 2, 100000 + longer, 1, e + 1, e + 2, x + 1, 4, x + 2, 2);
-      stage(aic, 3, 250000 + longer, 1, e + 2, e + 3, x + 2, 2, x + 3, 2);
-      stage(link, 4, 5000 + longer, 1, e + 3, done, x + 3, 2, -1, 1);
+      stage(link, 0, 5000 + longer, v, {input, b, b + 1, read}, {s, 0, 8, write}, 1);
+      stage(aic, 1, 300000 + longer, v + 1, {s, 0, 8, read}, {s + 1, 0, 1, write, 1}, 4);
+      stage(aiv, 2, 100000 + longer, v + 2, {s + 1, 0, 4, read}, {s + 2, 0, 1, write, 1}, 2);
+      stage(aic, 3, 250000 + longer, v + 3, {s + 2, 0, 2, read}, {s + 3, 0, 1, write, 1}, 2);
+      stage(link, 4, 5000 + longer, v + 4, {s + 3, 0, 2, read}, {output, b, b + 1, write}, 1);
     }
   }
+};
+constexpr hp::taskflow_size size = hp::measure(layer{});
+inline constexpr auto chain_flow = hp::build_fixed<size>(layer{});
+inline constexpr auto chain_schedule = hp::schedule_fixed<queues>(chain_flow, machine);
+constexpr std::int64_t bytes[] = {1 << 20};
+constexpr hp::tier_capacities tiers{bytes, 1};
+
+/// Input, output, and all that is between.
+struct layer_places {
+  hp::macro_place of[size.slots];
+  constexpr layer_places() : of{} {
+    of[1].block = 1;
+    for (int s = 2; s < size.slots; ++s) of[s] = {2, 8 * (s - 2), 8 * (s - 1)};
+  }
+};
+inline constexpr layer_places places;
+
+struct described {
+  hp::fixed_macro_contract<queues, 3> contract;
+  hp::macro_status status;
+};
+constexpr described describe() {
+  described d;
+  const hp::macro_chain chain{chain_flow, chain_schedule, places.of, d.contract};
+  hp::describe_chain(chain, 3);
+  d.status = hp::prove_chain(chain, tiers);
+  return d;
+}
+inline constexpr described layer_of = describe();
+static_assert(layer_of.status == hp::macro_status{});
+
+/// Layers in a row: two slots for what goes in and out in turn, one for what is between.
+template <int Layers>
+struct stack {
+  template <class Flow>
+  constexpr void operator()(Flow& f) const {
+    hp::add_slot(f, 0, 0, 0, 1024, 3, 1024);
+    const int done = hp::add_event(f, 0, Layers);
+    for (int k = 0; k < Layers; ++k) {
+      const hp::macro_block block[] = {{k % 2, 0}, {1 - k % 2, 0}, {2, 0}};
+      hp::add_instance(
+          f, layer_of.contract, k + 1, 0, block,
+          [&](auto& g, int) {
+            if (k > 0) hp::add_wait(g, done + k - 1);
+          },
+          [&](auto& g, int) { hp::add_signal(g, done + k); });
+    }
+  }
+};
+template <int Layers>
+struct stack_table {
+  hp::macro_instance instance[Layers];
+  hp::macro_block block[6] = {{0, 0}, {1, 0}, {2, 0}, {1, 0}, {0, 0}, {2, 0}};
+  constexpr explicit stack_table(int events) : instance{} {
+    for (int k = 0; k < Layers; ++k)
+      instance[k] = {0, k * 2 * layer_of.contract.queues, 0, events + k * size.events, k % 2 * 3};
+  }
+  constexpr hp::macro_table table() const { return {instance, Layers, block}; }
 };
 """
 
 
-def periodic_layers(copies):
-    """A layer of 300 tasks, `copies` times, as a period: planned, proved, simulated, bounded."""
-    text = include("taskflow/periodic_plan.hpp") + include("taskflow/periodic_verify.hpp")
-    text += include("taskflow/periodic_bounds.hpp") + NAMESPACE + PERIOD
-    return text + f"""inline constexpr auto period = hp::build_period<hp::measure(layer{{}})>(layer{{}});
-constexpr auto schedule = hp::schedule_period<period, queues>(machine);
-static_assert(schedule.task_count == 300);
-static_assert(hp::verify_period<period>(schedule).code == hp::periodic_code::ok);
-static_assert(hp::simulate_period(period, schedule, {copies}).total.makespan > 0);
-static_assert(hp::bound_period<period, queues>(machine, {copies}).bound.value > 0);
+def macro_layers(copies):
+    """A layer of 300 tasks, proved once, and `copies` instances of it in a row: built, frozen, proved, simulated."""
+    text = include("taskflow/list_schedule.hpp") + include("taskflow/macro_proof.hpp")
+    text += include("taskflow/macro_schedule.hpp") + include("taskflow/simulate.hpp") + NAMESPACE + MACRO_LAYER
+    return text + f"""constexpr int layers = {copies};
+inline constexpr auto flow = hp::build_fixed<hp::measure(stack<layers>{{}})>(stack<layers>{{}});
+inline constexpr stack_table<layers> instances{{flow.size.events}};
+inline constexpr auto schedule = hp::schedule_macro_tasks<queues>(flow, machine, instances.table(), layer_of.contract);
+static_assert(hp::prove_macro_tasks(flow, schedule, tiers, instances.table(), layer_of.contract) == hp::macro_status{{}});
+static_assert(hp::simulate_fixed(flow, schedule).result.makespan > 0);
 """
 
 
@@ -622,7 +678,7 @@ FAMILIES = {
     "scheduled_tasks": scheduled_tasks,
     "accessed_tasks": accessed_tasks,
     "verified_tasks": verified_tasks,
-    "periodic_layers": periodic_layers,
+    "macro_layers": macro_layers,
     "pipeline_schedules": pipeline_schedules,
     "many_micro_batches": many_micro_batches,
     "pipelines_with_transfers": pipelines_with_transfers,

@@ -35,6 +35,12 @@ TEST(format_taskflow, verdicts_name_all_that_they_point_at) {
             "a duration is negative (task 5)");
   EXPECT_EQ(fmt::format("{}", hp::schedule_status{hp::schedule_code::no_queue_of_the_class, 2}),
             "the machine has no queue of the task's resource class (task 2)");
+  hp::macro_status broken{hp::macro_code::flow_is_unsafe, 2, 3, 4, 0, -1, 1};
+  broken.safety = hp::verify_code::wait_is_never_satisfied;
+  EXPECT_EQ(fmt::format("{}", broken),
+            "the outer flow is not safe: a wait needs a signal that comes later in the plan's order (instance 2, queue "
+            "3, task 4, other 0, slot 1)");
+  EXPECT_EQ(fmt::format("{}", hp::macro_status{}), "ok");
 }
 
 TEST(format_taskflow, golden) {

@@ -14,6 +14,7 @@
 #include <hyperparallel/taskflow/exact_check.hpp>
 #include <hyperparallel/taskflow/flow_check.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
+#include <hyperparallel/taskflow/macro_status.hpp>
 #include <hyperparallel/taskflow/simulate.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
 
@@ -62,6 +63,23 @@ inline std::string to_text(const verify_status& s) {
 }
 inline std::string to_text(const exact_status& s) {
   return detail::blame_text(to_text(s.code), s.task, s.other, s.event, s.slot);
+}
+
+/// "the outer flow is not safe: two conflicting uses … (instance 2, queue 3, task 4, other 0, slot 1)"
+inline std::string to_text(const macro_status& s) {
+  std::string said = to_text(s.code), parts;
+  if (s.structure != flow_code::ok) said += std::string(": ") + to_text(s.structure);
+  if (s.safety != verify_code::ok) said += std::string(": ") + to_text(s.safety);
+  const auto add = [&parts](const char* what, int number) {
+    if (number >= 0) parts += (parts.empty() ? " (" : ", ") + std::string(what) + " " + std::to_string(number);
+  };
+  add("instance", s.instance);
+  add("queue", s.queue);
+  add("task", s.task);
+  add("other", s.other);
+  add("event", s.event);
+  add("slot", s.slot);
+  return said + parts + (parts.empty() ? "" : ")");
 }
 
 inline std::string to_text(const simulation_result& r) {

@@ -38,16 +38,15 @@ struct makespan_certificate {
 
 namespace detail {
 
-/// Raises `b` by the work of each pool, and by its head + work + tail, where each pool does the work in `x` `copies`
-/// times.
+/// Raises `b` by the work of each pool, and by its head + work + tail.
 template <class Scratch>
-constexpr void bound_pools(const machine_shape& machine, std::int64_t copies, const Scratch& x, makespan_bound& b) {
+constexpr void bound_pools(const machine_shape& machine, const Scratch& x, makespan_bound& b) {
   const int per_rank = queues_per_rank(machine);
   for (int rank = 0; rank < machine.ranks; ++rank)
     for (int r = 0, pool = rank * per_rank; r < resource_count; pool += machine.queues[r], ++r) {
       const int units = machine.queues[r];
       if (units <= 0 || x.queue_free[pool] == 0) continue;
-      const std::int64_t work = (copies * x.queue_free[pool] + units - 1) / units;
+      const std::int64_t work = (x.queue_free[pool] + units - 1) / units;
       const std::int64_t all = x.pool_head[pool] + work + x.pool_tail[pool];
       if (b.work < work) b.work = work;
       if (b.head_work_tail >= all) continue;
@@ -104,7 +103,7 @@ constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& mach
     if (x.pool_tail[pool] > tail) x.pool_tail[pool] = tail;
   }
   b.value = b.critical_path;
-  detail::bound_pools(machine, 1, x, b);
+  detail::bound_pools(machine, x, b);
   return b;
 }
 

@@ -71,6 +71,7 @@ struct task {
   int part = 0;         ///< which tile of its run; moves the intervals of accesses that have a step
   int first_event = 0;  ///< added to the event of each of its waits and signals
   int first_slot = 0;   ///< added to the slot of each of its accesses
+  int instance = 0;     ///< macro task of which it is the tail, or, negative, the head, see macro_task.hpp; 0: of none
 };
 
 struct slot_interval {

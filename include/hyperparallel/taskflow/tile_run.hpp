@@ -23,7 +23,7 @@ constexpr int end_of_run(const Flow& f, int first, int limit) {
     if (b.part != a.part + past - first || b.first_event != a.first_event || b.first_slot != a.first_slot ||
         b.wait_begin != a.wait_begin || b.wait_end != a.wait_end || b.signal_begin != a.signal_begin ||
         b.signal_end != a.signal_end || b.access_begin != a.access_begin || b.access_end != a.access_end ||
-        b.duration != a.duration || b.kind != a.kind || b.rank != a.rank)
+        b.duration != a.duration || b.kind != a.kind || b.rank != a.rank || b.instance != a.instance)
       break;
   }
   return past;

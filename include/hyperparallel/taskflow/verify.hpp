@@ -10,96 +10,23 @@
 // reads yet: they are accesses of a task of another rank and obey (2).
 //
 // Accesses of a slot are grouped into a *writer group* (rising ranges) and the readers after it; a group whose members
-// all signal one event is passed in O(1) by a wait for that event's total. Where that fails the slot goes over to
-// pairs, see verify_pairs.hpp. Law: the rule may refuse a safe plan, it never accepts an unsafe one. It trusts no count
-// of the builder: totals of signals and slot versions are derived here.
+// all signal one event is passed in O(1) by a wait for that event's total, see verify_groups.hpp. Where that fails the
+// slot goes over to pairs, see verify_pairs.hpp. Law: the rule may refuse a safe plan, it never accepts an unsafe one.
+// It trusts no count of the builder: totals of signals and slot versions are derived here.
+//
+// Of a macro task the heads are held against what is before it, and what is behind it is held against the tails; heads
+// and tails of one are not held against each other. The law is then that of macro_check.hpp, which also says what more
+// a flow with macro tasks needs.
 //
 // That the algorithm obeys this law is proved in proofs/verify.v; that this code computes the same verdict is tested.
 // A change of the rule needs the same change there: the suite `proofs` of scripts/test compares the two.
 
 #include <hyperparallel/support/array_bound.hpp>
-#include <hyperparallel/taskflow/verify_pairs.hpp>
+#include <hyperparallel/taskflow/verify_groups.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
-
-/// Bits of a slot's state: which groups have members, and what is known about them. A group is what a later access has
-/// to follow; the groups before are those that every present writer follows.
-///
-/// Invariant: the uses of a slot in groups are the present writers, the present readers and everything older. Every
-/// present writer follows everything older. What passes both groups before follows everything older, too. So an access
-/// that passes the groups it meets follows every earlier use that it conflicts with.
-enum slot_state {
-  has_writers = 1,
-  has_readers = 2,
-  has_before_writers = 4,
-  has_before_readers = 8,
-  covered = 16,  ///< some reader follows all writers
-  pairs = 32,    ///< no longer in groups
-};
-
-/// All signallers of `event` have ended before `t` begins. Law: this uses waits alone, never the order of a queue.
-/// Groups judge a run of tiles once, and the tiles share their waits but not their queues: with queue order, what is
-/// found for one tile would not hold for the others. By waits alone, two tiles of an accepted run never conflict: one
-/// would have to follow itself, and in a plan that completes no task does.
-template <class Flow, class Scratch, class Counts>
-constexpr bool follows_all(const Flow& f, const Scratch& x, const Counts& count, int t, int event, int depth) {
-  const int wait_end = f.task[t].wait_end, total = count[event], first_event = f.task[t].first_event;
-  for (int w = f.task[t].wait_begin; w < wait_end; ++w)
-    if (f.wait[w].event + first_event == event && f.wait[w].threshold == total) return true;
-  if (depth > 0)
-    for (int w = f.task[t].wait_begin; w < wait_end; ++w)
-      if (follows_all(f, x, count, x.first_signaller[f.wait[w].event + first_event], event, depth - 1)) return true;
-  return false;
-}
-
-/// Puts an access, of task `t` and the other tiles of its run, into the groups of its slot, which is in groups and has
-/// been used before. `u` spans the intervals of all tiles; writes of tiles are disjoint. All tiles have the same waits,
-/// so what one follows, all follow. `event`: the one by which the run joins its group. False: groups cannot express it,
-/// the slot goes over to pairs.
-template <class Flow, class Scratch, class Counts, class States, class Ends, class Writers, class Readers>
-constexpr bool place_access(const Flow& f, Scratch& x, const Counts& count, States& states, Ends& high,
-                            Writers& writers, Readers& readers, int t, const access& u, int event) {
-  const int slot = u.slot;
-  int state = states[slot];
-  const auto after = [&](int has, int common) {
-    return (state & has) == 0 || (common >= 0 && follows_all(f, x, count, t, common, witness_depth));
-  };
-  const bool writes = u.mode == access_mode::write;
-  bool grouped = true;
-  if (!writes) {
-    grouped = after(has_writers, writers[slot]);
-    if ((state & has_writers) != 0) state |= covered;
-  } else if (high[slot] <= u.begin) {
-    grouped = after(has_before_readers, x.before_readers[slot]) && after(has_before_writers, x.before_writers[slot]);
-    state &= ~covered;
-  } else {
-    // A write that meets the present groups begins new ones after them.
-    grouped = after(has_readers, readers[slot]) && ((state & covered) != 0 || after(has_writers, writers[slot]));
-    x.before_writers[slot] = writers[slot];
-    x.before_readers[slot] = readers[slot];
-    state = ((state & has_readers) != 0 ? has_before_readers : 0) |
-            ((state & has_writers) != 0 && (state & covered) == 0 ? has_before_writers : 0);
-    high[slot] = u.end;
-  }
-  if (high[slot] < u.end) high[slot] = u.end;
-  if (writes) {
-    writers[slot] = (state & has_writers) == 0 || writers[slot] == event ? event : -1;
-  } else {
-    readers[slot] = (state & has_readers) == 0 || readers[slot] == event ? event : -1;
-  }
-  states[slot] = grouped ? state | (writes ? has_writers : has_readers) : pairs;
-  return grouped;
-}
-
-/// Whether the read `a` lies inside the write behind it, of the same slot and task: it conflicts with nothing that the
-/// write does not.
-template <class Flow>
-constexpr bool overwritten_beside(const Flow& f, int a) {
-  const access read = f.access[a], next = f.access[a + 1];
-  return next.mode == access_mode::write && next.step == read.step && next.begin <= read.begin && next.end >= read.end;
-}
 
 /// Second half: every conflict has a witness. Runs of tiles in reference order, each access once for all tiles: its
 /// intervals are grouped as their hull, which is exact for reads and for writes whose step keeps them apart. The common
@@ -112,13 +39,25 @@ template <class Flow, class Schedule, class Scratch, class Runs, class Counts, c
 constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scratch& x, const Runs& run_end,
                                          Counts& count, States& states, Ends& high, Writers& writers,
                                          Readers& readers) {
-  bool numbered = false, linked = false, witnessed = false, apart = true;
+  bool numbered = false, linked = false, witnessed = false, apart = true, alone = true;
   int joined = -2, written = -1, read = -1, state = 0, slot = 0, further = 0, event = 0;
+  int first_wait = 0, member = 0, behind = 0, highest = 0;
   access u{};
   for (int i = 0, slots = f.size.slots; i < slots; ++i) states[i] = 0;
   for (int first = 0, past = 0, tasks = f.size.tasks; first < tasks; first = past) {
     past = -run_end[first];
     const task k = f.task[first];
+    alone = past == first + 1;
+    first_wait = k.wait_begin;
+    if (k.instance != 0) {  // numbers rise; heads stand together, and behind them their tails
+      const bool next = behind == first && (k.instance == member || (member < 0 && k.instance == -member));
+      if (!alone || (!next && -k.instance <= highest)) return {verify_code::instance_is_not_together, first};
+      member = k.instance;
+      behind = past;
+      if (-member > highest) highest = -member;
+      alone = false;  // goes by none of the fast ways
+      first_wait = -1;
+    }
     if (k.access_begin == k.access_end && k.wait_begin == k.wait_end) continue;
     further = past - first - 1;
     joined = -2;  // an event whose every signaller has ended
@@ -126,7 +65,7 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
       const wait w = f.wait[i];
       event = w.event + k.first_event;
       if (w.threshold == count[event]) {
-        if (i == k.wait_begin) joined = event;
+        if (i == first_wait) joined = event;
         continue;
       }
       if (numbered) continue;
@@ -142,9 +81,9 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
     for (int a = k.access_begin; a < k.access_end; ++a) {
       u = f.access[a];
       if (u.begin >= u.end) continue;
-      apart = further == 0;  // no two tiles write the same unit
+      apart = alone;  // no two tiles write the same unit
       if (u.step != 0) {
-        apart = u.step >= u.end - u.begin;
+        apart = u.step >= u.end - u.begin && (alone || further != 0);
         if (k.part != 0) {
           u.begin += k.part * u.step;
           u.end += k.part * u.step;
@@ -173,7 +112,7 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
           if (high[slot] < u.end) high[slot] = u.end;
           continue;
         }
-        if ((state & pairs) == 0 && ((state & has_writers) == 0 || writers[slot] == joined)) {
+        if ((state & pairs) == 0 && ((state & has_writers) == 0 || writers[slot] == joined) && k.instance == 0) {
           if ((state & has_readers) == 0) {
             readers[slot] = read;
           } else if (readers[slot] != read) {
@@ -185,12 +124,19 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
         }
       }
       u.slot = slot;
+      if (k.instance > 0) {
+        if ((state & pairs) == 0) record_tail(states, high, writers, readers, member, u, written, read);
+        continue;
+      }
       if (!witnessed) find_first_signallers(f, s, x, run_end);
       witnessed = true;
-      if ((state & pairs) == 0 && apart &&
-          place_access(f, x, count, states, high, writers, readers, first, u,
-                       u.mode == access_mode::write ? written : read))
+      if ((state & pairs) == 0 && k.instance != 0) {
+        if (place_head(f, x, count, states, high, writers, readers, first, u)) continue;
+      } else if ((state & pairs) == 0 && apart &&
+                 place_access(f, x, count, states, high, writers, readers, first, u,
+                              u.mode == access_mode::write ? written : read)) {
         continue;
+      }
       states[slot] = pairs;
       if (!numbered && !linked && waits_in_part(f, run_end, count, first)) {
         numbered = true;

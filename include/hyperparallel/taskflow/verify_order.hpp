@@ -29,6 +29,7 @@ enum class verify_code : unsigned char {
   threshold_is_out_of_range,
   partial_threshold_over_several_queues,
   use_total_differs,
+  instance_is_not_together,
   conflict_is_not_ordered,
 };
 
@@ -53,6 +54,7 @@ constexpr const char* to_text(verify_code c) {
                                    "a threshold is outside 1 .. total of signals",
                                    "a threshold below the total, while the event's signallers sit in several queues",
                                    "the tasks have more signals or accesses than the flow's size says",
+                                   "members of a macro task do not follow each other, or numbers of macro tasks fall",
                                    "two conflicting uses of a slot are not ordered by a witness"};
   return enum_text<verify_code::conflict_is_not_ordered>(texts, c);
 }

@@ -87,22 +87,37 @@ constexpr int link_accesses(const Flow& f, const Schedule& s, Scratch& x) {
 }
 
 /// Pairs: back through the slot's history until a writer covers the range, for whatever overlaps the range before it
-/// conflicts with that writer and is already known to precede it. Returns a task that `t` is not known to follow, or
-/// -1.
+/// conflicts with that writer and is already known to precede it. Heads of macro tasks are passed over: their tails
+/// have the same accesses. Tails of one macro task are not known to precede each other, so writers among them, which
+/// cover the range one or together, end the way only behind all of them, which are neighbours. Returns a task that `t`
+/// is not known to follow, or -1.
 template <class Flow, class Schedule, class Scratch, class Counts>
 constexpr int unordered_pair(const Flow& f, const Schedule& s, const Scratch& x, const Counts& count, int t, int a) {
   const task k = f.task[t];
   const bool writes = f.access[a].mode == access_mode::write;
   const slot_interval u = interval_of(k, f.access[a]);
   if (u.begin >= u.end) return -1;
+  int behind = 0, joint = 0;  // the macro task of which tails cover the range; that of which `written` are writes
+  slot_interval written{};
   for (int b = x.previous[x.access_use[t] + a - k.access_begin]; b >= 0; b = x.previous[b]) {
-    const int other = x.owner[b];
+    const int other = x.owner[b], instance = f.task[other].instance;
+    if (behind != 0 && instance != behind && instance != -behind) return -1;
+    if (instance < 0) continue;
     const access earlier = f.access[f.task[other].access_begin + b - x.access_use[other]];
-    const slot_interval v = interval_of(f.task[other], earlier);
+    slot_interval v = interval_of(f.task[other], earlier);
     const bool wrote = earlier.mode == access_mode::write;
     if (other == t || v.begin >= u.end || v.end <= u.begin || v.begin >= v.end || !(writes || wrote)) continue;
     if (!follows_task(f, s, x, count, t, other, witness_depth)) return other;
-    if (wrote && v.begin <= u.begin && v.end >= u.end) return -1;
+    if (wrote && instance != 0) {
+      if (joint == instance && v.begin <= written.end && written.begin <= v.end)
+        v = {v.begin < written.begin ? v.begin : written.begin, v.end > written.end ? v.end : written.end};
+      joint = instance;
+      written = v;
+    }
+    if (wrote && v.begin <= u.begin && v.end >= u.end) {
+      if (instance == 0) return -1;
+      behind = instance;
+    }
   }
   return -1;
 }
