@@ -69,8 +69,7 @@ inline hp::rule_result add_or_sub(operator_case& c) {
   return broadcast(c, hp::linear_together((1u << c.count()) - 1));
 }
 inline hp::rule_result mul(operator_case& c) {
-  return broadcast(c,
-                   rules::words_of(c.count() == 2 ? rules::partial_algebra::products : rules::partial_algebra::scales));
+  return broadcast(c, c.count() == 2 ? hp::partial_algebra::products : hp::partial_algebra::scales);
 }
 
 inline hp::rule_result matmul(operator_case& c) {
@@ -98,7 +97,10 @@ hp::rule_result extremum(operator_case& c) {
     l.cut_count = 0;
   }
   const std::vector<hp::shape> shapes = c.shapes();
-  return rules::elementwise(Op == hp::reduce_op::max ? "maximum" : "minimum", shapes.data(), c.count());
+  want_operands(c, 2, 2);
+  const bool larger = Op == hp::reduce_op::max;
+  return rules::broadcasting(c.op.c_str(), shapes.data(), c.count(),
+                             larger ? hp::partial_algebra::takes_larger : hp::partial_algebra::takes_smaller);
 }
 inline hp::rule_result indexed_extremum(operator_case& c) {
   refuse_partial_operands(c);

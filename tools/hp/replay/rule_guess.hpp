@@ -133,7 +133,7 @@ inline bool guess_sort(const guess_case& c) {
 
 inline bool guess_reduce(const guess_case& c) {
   const hp::rules::dim_list dims = c.dims_of_kind(hp::factor_kind::reduction);
-  return dims.count > 0 && c.each_matches(hp::rules::reduce("sum", c.rank(), dims));
+  return dims.count > 0 && c.each_matches(hp::rules::reduce(hp::reduce_op::sum, c.rank(), dims));
 }
 
 inline bool guess_pad(const guess_case& c) {

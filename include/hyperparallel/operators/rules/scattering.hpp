@@ -43,7 +43,7 @@ constexpr rule_result scatter(int rank, int dim) {
 constexpr rule_result scatter_number(int rank, int dim) {
   rule_result r = parts::scatter("scatter", rank, dim, 0, 0);
   if (r.status.code != rule_code::ok) return r;
-  r.rule.partials = writes_constant();
+  r.rule.partials = partial_algebra::overwrites;
   return checked_rule(r.rule);
 }
 

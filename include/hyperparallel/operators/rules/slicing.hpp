@@ -151,7 +151,7 @@ enum class padding : unsigned char {
 constexpr rule_result pad(const shape& from, const shape& before, const shape& after, padding with = padding::zeros) {
   if (before.rank != from.rank || after.rank != from.rank)
     return no_rule("pad", rule_code::axes_differ_from_rank, before.rank);
-  const partial_words words = with == padding::constant ? writes_constant() : moves_elements(0b1u);
+  const partial_words words = with == padding::constant ? partial_algebra::overwrites : moves_elements(0b1u);
   factor_rule r = rule_called("pad", words, 0);
   tensor_factors &x = add_operand(r), &y = add_result(r);
   for (int d = 0; d < from.rank; ++d) {
