@@ -208,7 +208,7 @@ inline hp::rule_result one_hot(operator_case& c) {
 inline hp::rule_result scatter(operator_case& c) {
   want_operands(c, 2, 3);
   refuse_partial_operands(c);
-  return c.count() == 2 ? rules::scatter_number(c.rank(0), c.integer(0)) : rules::scatter(c.rank(0), c.integer(0));
+  return c.count() == 2 ? scatter_number(c.rank(0), c.integer(0)) : rules::scatter(c.rank(0), c.integer(0));
 }
 inline hp::rule_result scatter_update(operator_case& c) {
   want_operands(c, 3, 3);
@@ -238,7 +238,7 @@ inline hp::rule_result slice(operator_case& c) {
   if (c.attribute.size() > 2) c.given = {c.extents(2)};
   hp::shape step = c.shape(0);
   for (int d = 0; d < step.rank; ++d) step.extent[d] = 1;
-  return rules::slice(c.shape(0), c.extents(0), c.extents(1), step);
+  return slice(c.shape(0), c.extents(0), c.extents(1), step);
 }
 /// A dim that is named is cut, in the reference, even where all of it is taken.
 inline hp::rule_result slice_dim(operator_case& c) {
@@ -278,9 +278,9 @@ inline hp::rule_result unbind(operator_case& c) {
   const int dim = c.integer_or(0, 0), d = rules::from_front(dim, c.rank(0));
   if (d < 0) throw refused_case("the dim is out of range");
   c.copies = static_cast<int>(c.shape(0).extent[d]);
-  rules::index_entry entry[hp::max_dims];
-  entry[d] = rules::one(0);
-  return rules::index(c.shape(0), entry, c.rank(0));
+  index_entry entry[hp::max_dims];
+  entry[d] = one(0);
+  return index(c.shape(0), entry, c.rank(0));
 }
 
 inline hp::rule_result softmax(operator_case& c) {
@@ -288,7 +288,7 @@ inline hp::rule_result softmax(operator_case& c) {
   want_equal_layouts(c);
   c.operand.resize(1);
   const rules::dim_list dims = c.has(0) ? c.dims(0) : rules::dim_list(-1);
-  if (c.op.find("wiglu") != std::string::npos) return rules::packed_swiglu(c.rank(0), dims.at[0]);
+  if (c.op.find("wiglu") != std::string::npos) return packed_swiglu(c.rank(0), dims.at[0]);
   return rules::reads_along(hp::ops::softmax::name, c.rank(0), dims, hp::refuse_partials(),
                             hp::ops::softmax::flops_per_point);
 }
