@@ -50,8 +50,7 @@ struct elementwise {
   }();
   static constexpr bool gradients_alone =
       linear != 0 && detail::parts_made(detail::gradient_of_type<Operator, 2>.rule[0]) == 1;
-  using on_variables =
-      traced_as<std::conditional_t<builtin_operator<Operator>, Operator, void>, gradients_alone ? linear : 0>;
+  static constexpr listed<Operator> on_variables{.linear = gradients_alone ? linear : 0};
   /// Truth values are compared, not computed with.
   template <class X>
   static constexpr bool takes = !std::same_as<X, bool> || detail::gives_truth<function>;

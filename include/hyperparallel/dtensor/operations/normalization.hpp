@@ -28,7 +28,7 @@ constexpr rule_result reads_softmax_dim(const char* name, const shape* x, int di
 }
 
 struct softmax {
-  using on_variables = traced_as<ops::softmax>;
+  static constexpr listed<ops::softmax> on_variables{};
   int dim = -1;
   constexpr rule_result rule(const shape* x, int) const { return reads_softmax_dim(ops::softmax::name, x, dim); }
   template <computed_in_floats X>
