@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/dtensor/operations/elementwise.hpp>
+#include <hyperparallel/dtensor/operations/normalization.hpp>
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 #include <hyperparallel/operators/gradient_statement.hpp>
 #include <hyperparallel/operators/rules/attention.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
 #include <hyperparallel/operators/rules/convolution.hpp>
-#include <hyperparallel/operators/rules/elementwise.hpp>
 #include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/joining.hpp>
 #include <hyperparallel/operators/rules/movement.hpp>
@@ -63,9 +64,33 @@ bool print(const char* title, const std::vector<entry>& entries, std::set<std::s
   return valid;
 }
 
+template <class Description>
+entry function_entry(const char* name, const Description& function) {
+  const hp::shape same[] = {{8, 6}, {8, 6}, {8, 6}};
+  int operands = 1;
+  while (function.rule(same, operands).status.code == hp::rule_code::too_many_operands) ++operands;
+  return {name, function.rule(same, operands)};
+}
+template <class... Operator>
+std::vector<entry> functions() {
+  return {function_entry(Operator::name, hp::elementwise<Operator>{})...};
+}
+
 std::vector<entry> elementwise_entries() {
+  namespace ops = hp::ops;
+  const hp::shape same[] = {{8, 6}, {8, 6}, {8, 6}};
   std::vector<entry> all, sorted;
-  for (const elementwise_function& f : elementwise_functions) all.push_back({f.name, elementwise(f.name, 2)});
+  all =
+      functions<ops::negate, ops::abs, ops::square, ops::relu, ops::exp, ops::log, ops::sqrt, ops::rsqrt, ops::sigmoid,
+                ops::softplus, ops::tanh, ops::gelu, ops::gelu_tanh, ops::silu, ops::squared_relu, ops::sin, ops::cos,
+                ops::logical_not, ops::sum, ops::subtract, ops::multiply, ops::divide, ops::floor_div, ops::mod,
+                ops::pow, ops::maximum, ops::minimum, ops::equal, ops::not_equal, ops::greater, ops::greater_equal,
+                ops::less, ops::less_equal, ops::logical_and, ops::logical_or, ops::swiglu>();
+  all.push_back({"cast", hp::operations::cast<int>{}.rule(same, 1)});
+  all.push_back({"scale", hp::operations::scale<float>{}.rule(same, 1)});
+  all.push_back({"shift", hp::operations::shift<float>{}.rule(same, 1)});
+  all.push_back({"where", hp::operations::where{}.rule(same, 3)});
+  all.push_back({"masked_fill", hp::operations::masked_fill<float>{}.rule(same, 2)});
   // Functions of one algebra beside each other, in the order in which the first of them is listed.
   std::vector<bool> taken(all.size());
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -82,11 +107,13 @@ std::vector<entry> elementwise_entries() {
 
 std::vector<entry> reduction_entries() {
   std::vector<entry> all;
-  for (const named_reduction& f : named_reductions)
-    all.push_back({std::string(f.name) + "(3, 1)", reduce(f.name, 3, 1)});
-  all.push_back({"sum(3, 1, keep)", reduce("sum", 3, 1, true)});
+  for (int i = 1; i < hp::reduce_op_count; ++i) {
+    const hp::reduce_op op = static_cast<hp::reduce_op>(i);
+    all.push_back({std::string("reduce(") + hp::name_of(op) + ", 3, 1)", reduce(op, 3, 1)});
+  }
+  all.push_back({"reduce(sum, 3, 1, keep)", reduce(hp::reduce_op::sum, 3, 1, true)});
   all.push_back({"indexed_reduction(\"max\", 3, 1)", indexed_reduction("max", 3, 1)});
-  all.push_back({"index_of(\"argmax\", 3, 1)", index_of("argmax", 3, 1)});
+  all.push_back({"reduce(\"argmax\", 3, 1, none)", reduce("argmax", 3, 1, false, hp::reduce_op::none)});
   return all;
 }
 
@@ -177,7 +204,8 @@ void print_operators_with_kernels() {
 
 int main() {
   std::printf(
-      "# Operator table\n\nPrinted from the rules by `tools/operator_table.cpp`; do not edit. Calls are functions of\n"
+      "# Operator table\n\nPrinted from the rules by `tools/operator_table.cpp`; do not edit. Functions of elements "
+      "are\noperators of `hyperparallel::ops`, other calls functions of "
       "`hyperparallel::rules`; numbers are ranks and dims of the sample shown. How to read a rule: "
       "[operators](operators.md).\nA `~` marks a factor that needs a halo; the number before a word is the operand.\n");
   const hp::shape matrix{8, 6}, row{6}, cube{4, 6, 8}, ones{4, 1, 8};
@@ -187,8 +215,8 @@ int main() {
     return print(title, entries, operators);
   };
   bool valid = table("Functions of elements", elementwise_entries());
-  valid &= table("Repeated operands", {{"elementwise(\"add\", {8, 6}, {6})", elementwise("add", pair, 2)},
-                                       {"elementwise(\"mul\", {8, 6}, {6})", elementwise("mul", pair, 2)}});
+  valid &= table("Repeated operands", {{"sum({8, 6}, {6})", hp::elementwise<hp::ops::sum>{}.rule(pair, 2)},
+                                       {"multiply({8, 6}, {6})", hp::elementwise<hp::ops::multiply>{}.rule(pair, 2)}});
   valid &= table("Contractions", {{"matmul(2, 2)", matmul(2, 2)},
                                   {"matmul(2, 2, false, true)", matmul(2, 2, false, true)},
                                   {"linear(3)", linear(3)},
@@ -198,7 +226,7 @@ int main() {
                  {{"reads_along(\"log_softmax\", 2, -1)", reads_along("log_softmax", 2, -1, hp::refuse_partials(), 6)},
                   {"normalize(\"layer_norm\", 3, 1, 2)", normalize("layer_norm", 3, 1, 2, 8)},
                   {"rms_norm(3)", rms_norm(3)},
-                  {"packed_swiglu(2)", packed_swiglu(2)}});
+                  {"packed_swiglu of {8, 6}", hp::operations::packed_swiglu{}.rule(&matrix, 1)}});
   valid &= table("Order along a dim", {{"cumsum(2, 1)", cumsum(2, 1)},
                                        {"cumprod(2, 1)", cumprod(2, 1)},
                                        {"sort(2)", sort(2)},

@@ -143,7 +143,7 @@ constexpr factor_rule join_heads = rule_from("join_heads", "bsad,adh->bsh", cont
 constexpr factor_rule expand = rule_from("expand", "bsh,hf->bsf", contraction).rule;
 constexpr factor_rule multiply = rule_from("multiply", "bsf,bsf->bsf", {}).rule;
 constexpr factor_rule contract = rule_from("contract", "bsf,fh->bsh", contraction).rule;
-constexpr factor_rule add = rule_of<ops::add, 3, 3>;
+constexpr factor_rule add = rule_of<ops::sum, 3, 3>;
 
 /// A graph under construction: tensors by number, one operator a call.
 template <int Tensors>

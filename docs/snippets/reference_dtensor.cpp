@@ -21,7 +21,7 @@ using by_row = hp::layout<mesh, "tp", hp::none>;
 /// A user's operator: the rule tells how it is sharded, the kernel what it does on one device.
 struct square_plus_one {
   constexpr hp::rule_result rule(const hp::shape* x, int) const {
-    return hp::rules::unary("square_plus_one", x[0].rank, hp::refuse_partials(), 2);
+    return hp::rules::same_shape("square_plus_one", x[0].rank, 1, hp::refuse_partials(), 2);
   }
   template <std::floating_point T>
   void run(const hp::local_operation&, hp::const_view<T> x, hp::tensor_view<T> out) const {

@@ -226,11 +226,11 @@ void dtensor_error() {
   assert(text_of<hp::dtensor_error>([&] { any_rows y(hp::redistribute(x.dynamic(), whole::value)); }) ==
          "layouts_differ");
   assert(text_of<hp::dtensor_error>([&] { x.dynamic().to_local<int>(0); }) == "the tensor stores f32, not i32");
-  assert(text_of<hp::dtensor_error>([&] { hp::apply(hp::operations::exp{}, whole_numbers); }) ==
+  assert(text_of<hp::dtensor_error>([&] { hp::apply(hp::elementwise<hp::ops::exp>{}, whole_numbers); }) ==
          "exp: element_types_are_not_computed: i32");
   assert(text_of<hp::dtensor_error>([&] { hp::zeros<tokens>(pair); }) == "a mesh of 4 positions on a group of 2 ranks");
   assert(text_of<hp::dtensor_error>([&] { x + hp::ones<tokens>(others); }) ==
-         "add: operands_are_in_different_rank_groups: operand 1 is not in the group of the first");
+         "sum: operands_are_in_different_rank_groups: operand 1 is not in the group of the first");
   assert(text_of<hp::dtensor_error>([&] { x.to_local(4); }) == "rank 4 is not of the mesh");
   assert(text_of<hp::dtensor_error>([&] { hp::distribute<tokens>(ranks, ten); }) == "10 elements for a tensor of 128");
   assert(text_of<hp::dtensor_error>([&] { hp::from_local<tokens>(ranks, {ten, ten, ten, ten}); }) ==

@@ -10,6 +10,7 @@
 #include <hyperparallel/layout.hpp>
 #include <hyperparallel/mesh.hpp>
 #include <hyperparallel/operators/derive.hpp>
+#include <hyperparallel/operators/ops/sum.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
 #include <hyperparallel/operators/rules/movement.hpp>

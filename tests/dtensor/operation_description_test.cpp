@@ -21,7 +21,7 @@ struct picked {
   template <class X, class...>
   using results = std::tuple<X, std::int64_t>;
   constexpr hp::rule_result rule(const hp::shape* x, int) const {
-    return hp::rules::unary("picked", x[0].rank, hp::refuse_partials(), 1);
+    return hp::rules::same_shape("picked", x[0].rank, 1, hp::refuse_partials(), 1);
   }
   template <class X>
     requires std::is_floating_point_v<X>
@@ -30,7 +30,7 @@ struct picked {
 };
 struct plain {
   constexpr hp::rule_result rule(const hp::shape* x, int) const {
-    return hp::rules::unary("plain", x[0].rank, hp::refuse_partials(), 1);
+    return hp::rules::same_shape("plain", x[0].rank, 1, hp::refuse_partials(), 1);
   }
 };
 struct nothing {};

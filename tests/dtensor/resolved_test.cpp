@@ -80,7 +80,7 @@ TEST(apply_resolved, runs_on_parts_of_an_axis_that_do_not_nest) {
       for (const hp::layout_value& lb : layouts) {
         const sample<number> x = sampled<number>(group, hp::shape(24), la, 1),
                              y = sampled<number>(group, hp::shape(24), lb, 2);
-        const hp::resolved_results r = hp::apply_resolved(hp::operations::mul{}, x.tensor, y.tensor);
+        const hp::resolved_results r = hp::apply_resolved(hp::elementwise<hp::ops::multiply>{}, x.tensor, y.tensor);
         values want = x.value;
         for (std::size_t i = 0; i < want.size(); ++i) want[i] *= y.value[i];
         ASSERT_EQ(hp::full_tensor<number>(r.results[0]), want);

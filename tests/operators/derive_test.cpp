@@ -25,9 +25,9 @@ using y = hp::result_layout<hp::ops::matmul, h, on<"tp", none>>;
 static_assert(std::is_same_v<h, on<"dp", "tp">>);
 static_assert(std::is_same_v<y, on<"dp", none, hp::partial("tp")>>);
 static_assert(std::is_same_v<hp::result_layout<hp::ops::matmul, y, on<none, "ep">>, on<"dp", "ep", hp::partial("tp")>>);
-static_assert(std::is_same_v<hp::result_layout<hp::ops::add, y, y>, y>);
-static_assert(std::is_same_v<hp::result_layout<hp::ops::add, x, y>, y>);               // x is filled
-static_assert(std::is_same_v<hp::result_layout<hp::ops::add, on<none, "tp">, h>, h>);  // and sliced
+static_assert(std::is_same_v<hp::result_layout<hp::ops::sum, y, y>, y>);
+static_assert(std::is_same_v<hp::result_layout<hp::ops::sum, x, y>, y>);               // x is filled
+static_assert(std::is_same_v<hp::result_layout<hp::ops::sum, on<none, "tp">, h>, h>);  // and sliced
 static_assert(std::is_same_v<hp::result_layout<hp::ops::matmul, on<hp::axes("dp", "ep"), none>, on<none, "tp">>,
                              on<hp::axes("dp", "ep"), "tp">>);
 
@@ -53,7 +53,7 @@ static_assert(!hp::accepts<hp::ops::matmul, x, on<none, none, none>>);
 static_assert(!hp::accepts<hp::ops::matmul, x, hp::layout<twin, none, "tp">>);
 static_assert(!hp::accepts<hp::ops::grouped_swiglu, on<none, "ep", none, "tp", none>>);
 static_assert(!hp::accepts<hp::ops::grouped_swiglu, on<none, "ep", none, none, none, hp::partial("tp")>>);
-static_assert(!hp::accepts<hp::ops::add, on<"tp", none>, y>);
+static_assert(!hp::accepts<hp::ops::sum, on<"tp", none>, y>);
 static_assert(!hp::accepts<int, x, y>);
 static_assert(!hp::accepts<hp::ops::matmul, int, x>);
 

@@ -15,9 +15,10 @@ namespace {
 
 namespace hp = hyperparallel;
 
-static_assert(!hp::ruled_operator_type<int> && hp::operator_type<hp::ops::matmul> && !hp::operator_type<hp::ops::add>);
+static_assert(!hp::ruled_operator_type<int> && hp::operator_type<hp::ops::matmul> && !hp::operator_type<hp::ops::sum>);
 
 /// Whether the rule of an operator is the one that its text says, with its words and cost, on one to three operands of 2 dims.
+/// Sums slice whole operands.
 template <class Operator>
 constexpr bool is_the_text() {
   const hp::operator_value& o = hp::operator_value_of<Operator>;
@@ -26,7 +27,7 @@ constexpr bool is_the_text() {
   for (int count = 1; count <= 3; ++count) {
     const hp::operand_ranks ranks{count, {2, 2, 2}};
     const bool by_rank = std::string_view(o.text).find('*') != std::string_view::npos;
-    if (!(*rule[count - 1] == hp::rule_from(o.name, o.text, {hp::reduce_op::sum, o.partials, o.flops_per_point},
+    if (!(*rule[count - 1] == hp::rule_from(o.name, o.text, {hp::reduce_op::sum, o.partials, o.flops_per_point, o.adds},
                                             by_rank ? ranks : hp::operand_ranks{})
                                   .rule))
       return false;
@@ -45,13 +46,13 @@ constexpr bool yields(const hp::factor_rule& r) {
     if (!r.factor[f].yields) return false;
   return true;
 }
-static_assert(yields(hp::rule_of<hp::ops::add, 3, 3>) && !yields(hp::ops::matmul::rule) &&
+static_assert(yields(hp::rule_of<hp::ops::sum, 3, 3>) && !yields(hp::ops::matmul::rule) &&
               !yields(hp::ops::grouped_swiglu::rule));
 constexpr hp::partial_mode mode_of_sums(const hp::factor_rule& r, int operand) {
   return hp::word_of(r.partials, operand, hp::reduce_op::sum).mode;
 }
-static_assert(mode_of_sums(hp::rule_of<hp::ops::add, 2, 2>, 0) == hp::partial_mode::together &&
-              mode_of_sums(hp::rule_of<hp::ops::add, 2, 2>, 1) == hp::partial_mode::together);
+static_assert(mode_of_sums(hp::rule_of<hp::ops::sum, 2, 2>, 0) == hp::partial_mode::together &&
+              mode_of_sums(hp::rule_of<hp::ops::sum, 2, 2>, 1) == hp::partial_mode::together);
 static_assert(mode_of_sums(hp::ops::matmul::rule, 0) == hp::partial_mode::each &&
               mode_of_sums(hp::ops::matmul::rule, 1) == hp::partial_mode::each);
 static_assert(hp::ops::grouped_swiglu::rule.partials == hp::refuse_partials());
@@ -69,7 +70,7 @@ static_assert(hp::flops<hp::ops::grouped_matmul_gate_up>(rows, up).flops +
 
 TEST(OperatorRule, ElementwiseWorkIsPerElement) {
   const hp::shape s{3, 4};
-  EXPECT_EQ(hp::flops<hp::ops::add>(s, s).flops, 12);
+  EXPECT_EQ(hp::flops<hp::ops::sum>(s, s).flops, 12);
   EXPECT_EQ(hp::flops<hp::ops::grouped_swiglu>(hp::shape{1, 1, 3, 2, 4}).flops, 4 * 3 * 4);
   EXPECT_EQ(hp::flops<hp::ops::matmul>(hp::shape{3, 4}, hp::shape{4, 5}).flops, 2 * 3 * 4 * 5);
 }
@@ -110,10 +111,10 @@ constexpr bool are_listed() {
         is_listed<hp::ops::rms_norm>(hp::rules::rms_norm(rank), {2, {rank, 1}}) &&
         is_listed<hp::ops::layer_norm>(hp::rules::normalize("layer_norm", rank, 1, 2, 8), {3, {rank, 1, 1}}) &&
         is_listed<hp::ops::contract>(hp::rules::linear(rank), matrix, "*k,nk->*n") &&
-        is_listed<hp::ops::reduce>(hp::rules::reduce("sum", rank), one, "*->") &&
-        is_listed<hp::ops::exp>(hp::rules::elementwise("exp", rank), one) &&
-        is_listed<hp::ops::sum>(hp::rules::elementwise("add", rank), two) &&
-        is_listed<hp::ops::swiglu>(hp::rules::elementwise("swiglu_pair", rank), two);
+        is_listed<hp::ops::reduce>(hp::rules::reduce(hp::reduce_op::sum, rank), one, "*->") &&
+        is_listed<hp::ops::exp>(hp::rules::same_shape("exp", rank, 1, {}), one) &&
+        is_listed<hp::ops::sum>(hp::rules::same_shape("add", rank, 2, {}), two) &&
+        is_listed<hp::ops::swiglu>(hp::rules::same_shape("swiglu", rank, 2, {}), two);
     if (!same) return false;
   }
   return is_listed<hp::ops::contract>(hp::rules::matmul(2, 2), {}, "mk,kn->mn");

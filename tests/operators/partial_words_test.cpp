@@ -56,9 +56,7 @@ static_assert(kept(hp::moves_elements(0b10u), 1, partial_mode::each) == 0xfeu);
 static_assert(hp::word_of(hp::moves_elements(0b10u), 0, reduce_op::max) == hp::partial_word{});
 
 constexpr bool exchanges() {
-  hp::partial_words up = hp::refuse_partials(), down = up;
-  hp::rising(up, 2);
-  hp::falling(down, 2);
+  const hp::partial_words up = hp::rising(hp::refuse_partials(), 2), down = hp::falling(hp::refuse_partials(), 2);
   return hp::word_of(up, 2, reduce_op::max) == hp::partial_word{partial_mode::each, reduce_op::max} &&
          hp::word_of(up, 2, reduce_op::min) == hp::partial_word{partial_mode::each, reduce_op::min} &&
          hp::word_of(down, 2, reduce_op::max) == hp::partial_word{partial_mode::each, reduce_op::min} &&

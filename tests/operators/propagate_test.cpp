@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/operators/operator_rule.hpp>
+#include <hyperparallel/operators/ops/sum.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 
 #include <gtest/gtest.h>
@@ -124,16 +125,16 @@ TEST(Propagate, GateIsRightAndRefusesPartials) {
 // role in both operands, or none in one of them.
 TEST(Propagate, AddSlicesAndFillsWholeOperands) {
   const hp::shape s{8, 8};
-  const verdict v = hold_on_all(hp::rule_of<hp::ops::add, 2, 2>, numeric::add, numeric::mesh_of({2, 2}), {s, s}, true);
+  const verdict v = hold_on_all(hp::rule_of<hp::ops::sum, 2, 2>, numeric::add, numeric::mesh_of({2, 2}), {s, s}, true);
   // Unused, or partial in either or both, or on a dim of either or both; two axes on one dim are there in one operand
   // or, in one order, in both: 1 + 2 · 3 + 3 · 3 with no axis on a dim, 2 · 2 · 3 · (1 + 3) with one, 2 · 3 · 3 + 2 · 2
   // · 3 with two.
   EXPECT_EQ(v.accepted, 16 + 48 + 30);
-  hold_on_all(hp::rule_of<hp::ops::add, 2, 2>, numeric::add, numeric::mesh_of({2, 2, 2}), {s, s}, false);
-  hold_on_all(hp::rule_of<hp::ops::add, 2, 2>, numeric::add, numeric::mesh_of({2, 3}),
+  hold_on_all(hp::rule_of<hp::ops::sum, 2, 2>, numeric::add, numeric::mesh_of({2, 2, 2}), {s, s}, false);
+  hold_on_all(hp::rule_of<hp::ops::sum, 2, 2>, numeric::add, numeric::mesh_of({2, 3}),
               {hp::shape{6, 12}, hp::shape{6, 12}}, true);
   EXPECT_EQ(
-      hold_on_all(hp::rule_of<hp::ops::add, 2, 2>, numeric::add, numeric::mesh_of({2, 2}), {s, s}, true, avg).accepted,
+      hold_on_all(hp::rule_of<hp::ops::sum, 2, 2>, numeric::add, numeric::mesh_of({2, 2}), {s, s}, true, avg).accepted,
       v.accepted);
 }
 
@@ -398,13 +399,13 @@ static_assert(status(product, placed(2, -1, -1, sum), placed(2, 1, -1)) ==
               hp::propagation_status{code::partial_axis_is_used_by_another_operand, 1, 1, 0});
 static_assert(status(product, placed(2, -1, -1, max), placed(2, -1, -1)) ==
               hp::propagation_status{code::partial_operand_is_refused, 0, -1, 0});
-static_assert(status(hp::rule_of<hp::ops::add, 2, 2>, placed(2, 0, -1), placed(2, -1, -1, sum)) ==
+static_assert(status(hp::rule_of<hp::ops::sum, 2, 2>, placed(2, 0, -1), placed(2, -1, -1, sum)) ==
               hp::propagation_status{code::partial_axis_is_used_by_another_operand, 0, 0, 0});
-static_assert(status(hp::rule_of<hp::ops::add, 2, 2>, placed(2, -1, -1, sum), placed(2, -1, -1, avg)) ==
+static_assert(status(hp::rule_of<hp::ops::sum, 2, 2>, placed(2, -1, -1, sum), placed(2, -1, -1, avg)) ==
               hp::propagation_status{code::partial_operands_differ, 1, -1, 0});
-static_assert(status(hp::rule_of<hp::ops::add, 2, 2>, placed(2, -1, -1, sum), placed(2, -1, -1, none, avg)) ==
+static_assert(status(hp::rule_of<hp::ops::sum, 2, 2>, placed(2, -1, -1, sum), placed(2, -1, -1, none, avg)) ==
               hp::propagation_status{});
-static_assert(status(hp::rule_of<hp::ops::add, 2, 2>, placed(2, 0, -1), placed(2, 1, -1)) ==
+static_assert(status(hp::rule_of<hp::ops::sum, 2, 2>, placed(2, 0, -1), placed(2, 1, -1)) ==
               hp::propagation_status{code::axis_shards_two_factors, 1, 1, 0});
 static_assert(status(product, placed(3, -1, -1), placed(2, -1, -1)) ==
               hp::propagation_status{code::operand_rank_differs_from_rule, 0, 3, 0});

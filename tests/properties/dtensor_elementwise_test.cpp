@@ -41,27 +41,28 @@ constexpr numbers powers{.powers = true};
 constexpr numbers truths{.truths = true};
 
 TEST(dtensor_elementwise, functions_of_two) {
-  expect_binary("add", op::add{}, hp::i64);
-  expect_binary("sub", op::sub{}, hp::i64);
-  expect_binary("mul", op::mul{}, hp::i64);
-  expect_binary("div", op::div{}, hp::f64, {}, powers);
-  expect_binary("minimum", op::minimum{}, hp::i64);
-  expect_binary("maximum", op::maximum{}, hp::i64);
-  expect_binary("pow", op::pow{}, hp::i64, {}, small);
-  expect_binary("mod", op::mod{}, hp::i64, {}, positive);
-  expect_binary("floor_div", op::floor_div{}, hp::i64, {}, positive);
-  expect_binary("swiglu", op::swiglu{}, hp::f64, {}, {}, 1e-9);  // a partial sum passes in the second
+  expect_binary("add", hp::elementwise<hp::ops::sum>{}, hp::i64);
+  expect_binary("sub", hp::elementwise<hp::ops::subtract>{}, hp::i64);
+  expect_binary("mul", hp::elementwise<hp::ops::multiply>{}, hp::i64);
+  expect_binary("div", hp::elementwise<hp::ops::divide>{}, hp::f64, {}, powers);
+  expect_binary("minimum", hp::elementwise<hp::ops::minimum>{}, hp::i64);
+  expect_binary("maximum", hp::elementwise<hp::ops::maximum>{}, hp::i64);
+  expect_binary("pow", hp::elementwise<hp::ops::pow>{}, hp::i64, {}, small);
+  expect_binary("mod", hp::elementwise<hp::ops::mod>{}, hp::i64, {}, positive);
+  expect_binary("floor_div", hp::elementwise<hp::ops::floor_div>{}, hp::i64, {}, positive);
+  expect_binary("swiglu", hp::elementwise<hp::ops::swiglu>{}, hp::f64, {}, {},
+                1e-9);  // a partial sum passes in the second
 }
 
 TEST(dtensor_elementwise, comparisons_and_truth_values) {
-  expect_binary("equal", op::equal{}, hp::i64);
-  expect_binary("not_equal", op::not_equal{}, hp::i64);
-  expect_binary("less", op::less{}, hp::i64);
-  expect_binary("less_equal", op::less_equal{}, hp::i64);
-  expect_binary("greater", op::greater{}, hp::i64);
-  expect_binary("greater_equal", op::greater_equal{}, hp::i64);
-  expect_binary("logical_and", op::logical_and{}, hp::i64, truths, truths);
-  expect_binary("logical_or", op::logical_or{}, hp::boolean, truths, truths);
+  expect_binary("equal", hp::elementwise<hp::ops::equal>{}, hp::i64);
+  expect_binary("not_equal", hp::elementwise<hp::ops::not_equal>{}, hp::i64);
+  expect_binary("less", hp::elementwise<hp::ops::less>{}, hp::i64);
+  expect_binary("less_equal", hp::elementwise<hp::ops::less_equal>{}, hp::i64);
+  expect_binary("greater", hp::elementwise<hp::ops::greater>{}, hp::i64);
+  expect_binary("greater_equal", hp::elementwise<hp::ops::greater_equal>{}, hp::i64);
+  expect_binary("logical_and", hp::elementwise<hp::ops::logical_and>{}, hp::i64, truths, truths);
+  expect_binary("logical_or", hp::elementwise<hp::ops::logical_or>{}, hp::boolean, truths, truths);
 }
 
 TEST(dtensor_elementwise, choices) {

@@ -75,9 +75,8 @@ TEST(dtensor_movement, parts_and_joins) {
     const hp::shape s = any_dims(1 + below(3));
     const int dim = below(s.rank);
     const hp::extent_t begin = below(4);
-    return one(
-        op::slice_dim{dim, begin, below(3) == 0 ? hp::rules::index_entry::last : begin + 1 + below(4), 1 + below(2)},
-        s);
+    return one(op::slice_dim{dim, begin, below(3) == 0 ? hp::rules::to_the_end : begin + 1 + below(4), 1 + below(2)},
+               s);
   }));
   EXPECT_TRUE(holds("pad", [] {
     const hp::shape s = any_dims(1 + below(3));

@@ -89,7 +89,7 @@ TEST(refusal_sentence, an_operator_on_extents_is_the_operator) {
                 .find("operand 1 of matmul is on another mesh than operand 0."),
             0U);
   EXPECT_EQ(
-      sentence("operands_are_on_different_meshes<hyperparallel::ops::add, operand<1>>").find("operand 1 of add is"),
+      sentence("operands_are_on_different_meshes<hyperparallel::ops::sum, operand<1>>").find("operand 1 of sum is"),
       0U);
 }
 

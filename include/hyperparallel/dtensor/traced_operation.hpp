@@ -66,6 +66,10 @@ struct operator_of_listed<listed<Operator, Text>> {
   using type = Operator;
 };
 
+template <class Operator>
+concept says_gradient =
+    requires { Operator::passes_gradient; } || requires(gradient_writer& w) { Operator::gradient(w); };
+
 template <class Description>
 concept is_listed = requires { typename operator_of_listed<Description>::type; };
 
@@ -96,17 +100,12 @@ auto apply(const First& first, const Rest&... rest) {
   return detail::traced<Listed, typename of::type>(Listed, first, rest...);
 }
 
-/// What a function of dtensors is on variables: `Linear` is as of `listed`; of void, nothing.
-template <class Operator, unsigned Linear = 0>
-struct traced_as {
-  static constexpr listed<Operator> operation{.linear = Linear};
-};
-template <unsigned Linear>
-struct traced_as<void, Linear> {};
-
-/// Operands of a function whose description says that it is a listed operator on variables.
+/// Operands of a function whose description says `on_variables`: the listed operator, with a gradient, that it is there.
 template <class Description, class... X>
-concept traced_by = traced_operands<X...> && requires { Description::on_variables::operation; };
+concept traced_by = traced_operands<X...> && requires {
+  requires detail::says_gradient<
+      typename detail::operator_of_listed<std::remove_cvref_t<decltype(Description::on_variables)>>::type>;
+};
 /// Operands of a function on dtensors, and on variables where it is such.
 template <class Description, class... X>
 concept tensors_of_function = (dtensor_type<X> && ...) || traced_by<Description, X...>;
@@ -116,7 +115,7 @@ concept tensor_of_function = tensors_of_function<Description, X>;
 template <auto Description, class First, class... Rest>
   requires traced_by<std::remove_cvref_t<decltype(Description)>, First, Rest...>
 auto apply(const First& first, const Rest&... rest) {
-  return apply<std::remove_cvref_t<decltype(Description)>::on_variables::operation>(first, rest...);
+  return apply<std::remove_cvref_t<decltype(Description)>::on_variables>(first, rest...);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -6,10 +6,9 @@
 // the operands at hand; or it carries `static constexpr factor_rule rule`. Beside a text count `partials` (pending operands
 // are refused where it is not there), `flops_per_point` (1), `reduction` (sum) and `yields` (no).
 //
-// Here are the operators that stand in no list: the few that a layer of experts is made of, and a sum that slices whole
-// operands to meet sharded ones. A packed gate|up dim is written as its two factors (2, f), so that sharding f keeps each gate
-// beside its up and the 2 stays whole. Experts are two factors: g ranks, of e local experts each. Rows of one expert on one
-// rank are c.
+// Here are the operators that stand in no list: the few that a layer of experts is made of. A packed gate|up dim is written
+// as its two factors (2, f), so that sharding f keeps each gate beside its up and the 2 stays whole. Experts are two factors:
+// g ranks, of e local experts each. Rows of one expert on one rank are c.
 
 #include <type_traits>
 
@@ -134,18 +133,6 @@ struct grouped_matmul_gate_up : detail::rule_by_text<grouped_matmul_gate_up>, de
 struct grouped_swiglu : detail::rule_by_text<grouped_swiglu> {
   static constexpr const char *name = "grouped_swiglu", *text = "egc2f->egcf";
   static constexpr int flops_per_point = 2;
-};
-
-/// Sum of two tensors, element by element. Partial sums pass where both operands are partial, or one is and the other is
-/// filled; maxima and minima where the other operand is whole.
-struct add {
-  static constexpr const char *name = "add", *text = "*,*->*";
-  static constexpr partial_words partials = [] {
-    partial_words w = linear_together(0b11u);
-    for (int o = 0; o < 2; ++o) rising(w, o);
-    return w;
-  }();
-  static constexpr bool yields = true;
 };
 
 }  // namespace ops

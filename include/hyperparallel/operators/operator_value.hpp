@@ -4,6 +4,7 @@
 // operators by. Types write them (operator_list.hpp), kernels are bound to them where programs run.
 
 #include <hyperparallel/operators/local_work.hpp>
+#include <hyperparallel/operators/partial_algebra.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

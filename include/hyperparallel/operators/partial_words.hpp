@@ -104,12 +104,12 @@ constexpr partial_words moves_elements(unsigned mask, partial_mode mode = partia
 }
 
 /// A rising function of one operand keeps max and min; a falling one exchanges them.
-constexpr partial_words& rising(partial_words& w, int operand) {
+constexpr partial_words rising(partial_words w, int operand) {
   say(w, operand, reduce_op::max, partial_mode::each, reduce_op::max);
   say(w, operand, reduce_op::min, partial_mode::each, reduce_op::min);
   return w;
 }
-constexpr partial_words& falling(partial_words& w, int operand) {
+constexpr partial_words falling(partial_words w, int operand) {
   say(w, operand, reduce_op::max, partial_mode::each, reduce_op::min);
   say(w, operand, reduce_op::min, partial_mode::each, reduce_op::max);
   return w;

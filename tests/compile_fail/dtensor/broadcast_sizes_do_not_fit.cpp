@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sum of 16 columns and 8.
 // expect: diag::attributes_do_not_fit_operands<
-// expect: add
+// expect: ops::sum
 // expect: rule_code::sizes_do_not_fit
 #include <hyperparallel/dtensor.hpp>
 
@@ -13,8 +13,8 @@ using tensor = hp::dtensor<T, Extents, Layout>;
 using good = tensor<float, hp::extents<8, 16>, hp::layout<mesh, "dp", hp::none>>;
 using bad = tensor<float, hp::extents<8, 8>, hp::layout<mesh, "dp", hp::none>>;
 
-static_assert(hp::applies<hp::operations::add{}, good, good>);
-static_assert(!hp::applies<hp::operations::add{}, bad, good>);
+static_assert(hp::applies<hp::elementwise<hp::ops::sum>{}, good, good>);
+static_assert(!hp::applies<hp::elementwise<hp::ops::sum>{}, bad, good>);
 
 #ifdef NEGATIVE
 auto once(const bad& x) { return (x + static_cast<const good*>(nullptr)[0]); }

@@ -16,8 +16,8 @@ using tensor = hp::dtensor<T, Extents, Layout>;
 using good = tensor<float, hp::extents<8>, hp::layout<mesh, hp::none, hp::partial("tp", hp::reduce_op::max)>>;
 using bad = tensor<float, hp::extents<8>, hp::layout<mesh, hp::none, hp::partial("tp")>>;
 
-static_assert(hp::applies<hp::operations::exp{}, good>);
-static_assert(!hp::applies<hp::operations::exp{}, bad>);
+static_assert(hp::applies<hp::elementwise<hp::ops::exp>{}, good>);
+static_assert(!hp::applies<hp::elementwise<hp::ops::exp>{}, bad>);
 
 #ifdef NEGATIVE
 auto once(const bad& x) { return exp(x); }

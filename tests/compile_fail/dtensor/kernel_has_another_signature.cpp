@@ -13,7 +13,7 @@ using tensor = hp::dtensor<float, hp::extents<8, 8>, hp::layout<mesh, "dp", hp::
 
 struct squared {
   constexpr hp::rule_result rule(const hp::shape* x, int) const {
-    return hp::rules::unary("squared", x[0].rank, hp::refuse_partials(), 2);
+    return hp::rules::same_shape("squared", x[0].rank, 1, hp::refuse_partials(), 2);
   }
   template <class T>
   void run(const hp::local_operation&, hp::const_view<T>, hp::tensor_view<T>) const {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product of two tensors that are partial sums along one axis.
 // expect: diag::partial_axis_is_used_by_another_operand<
-// expect: mul
+// expect: multiply
 // expect: operand<1>
 // expect: alias<'t', 'p'>
 #include <hyperparallel/dtensor.hpp>
@@ -14,8 +14,8 @@ using tensor = hp::dtensor<T, Extents, Layout>;
 using good = tensor<float, hp::extents<8>, hp::layout<mesh, hp::none>>;
 using bad = tensor<float, hp::extents<8>, hp::layout<mesh, hp::none, hp::partial("tp")>>;
 
-static_assert(hp::applies<hp::operations::mul{}, good, good>);
-static_assert(!hp::applies<hp::operations::mul{}, bad, bad>);
+static_assert(hp::applies<hp::elementwise<hp::ops::multiply>{}, good, good>);
+static_assert(!hp::applies<hp::elementwise<hp::ops::multiply>{}, bad, bad>);
 
 #ifdef NEGATIVE
 auto once(const bad& x) { return (x * x); }

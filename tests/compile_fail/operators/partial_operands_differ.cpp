@@ -3,7 +3,7 @@
 // expect: diag::partial_operands_differ<
 // expect: operand<1>
 // expect: alias<'t', 'p'>
-// expect: add
+// expect: ops::sum
 #include <hyperparallel/operators.hpp>
 
 namespace hp = hyperparallel;
@@ -13,13 +13,13 @@ struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}> {};
 using sums = hp::layout<mesh, "dp", hp::none, hp::partial("tp")>;
 using means = hp::layout<mesh, "dp", hp::none, hp::partial("tp", hp::reduce_op::avg)>;
 
-static_assert(hp::accepts<hp::ops::add, sums, sums>);
-static_assert(!hp::accepts<hp::ops::add, sums, means>);
+static_assert(hp::accepts<hp::ops::sum, sums, sums>);
+static_assert(!hp::accepts<hp::ops::sum, sums, means>);
 
 #ifdef NEGATIVE
-using result = hp::result_layout<hp::ops::add, sums, means>;
+using result = hp::result_layout<hp::ops::sum, sums, means>;
 #else
-using result = hp::result_layout<hp::ops::add, sums, sums>;
+using result = hp::result_layout<hp::ops::sum, sums, sums>;
 #endif
 
 constexpr int rank = result::rank;

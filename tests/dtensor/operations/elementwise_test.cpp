@@ -63,7 +63,7 @@ TEST_F(elementwise, partial_sums_scale_and_meet_whole_operands_by_a_fill) {
   static_assert(std::is_same_v<decltype(scaled), const matrix<terms>>);
   static_assert(std::is_same_v<decltype(filled), const matrix<terms>>);
   static_assert(!hp::applies<hp::operations::shift<float>{}, matrix<terms>>);  // once in every term
-  static_assert(!hp::applies<hp::operations::mul{}, matrix<terms>, matrix<terms>>);
+  static_assert(!hp::applies<hp::elementwise<hp::ops::multiply>{}, matrix<terms>, matrix<terms>>);
   const auto v = y.full_tensor();
   for (std::size_t i = 0; i < 24; ++i) {
     EXPECT_EQ(scaled.full_tensor()[i], 2.0F * v[i]);
@@ -90,7 +90,7 @@ TEST_F(elementwise, functions_and_casts) {
     EXPECT_EQ(g.full_tensor()[n], s.full_tensor()[n] * y.full_tensor()[n]);
     EXPECT_EQ(i.full_tensor()[n], static_cast<int>(n) + 1);
   }
-  static_assert(!hp::applies<hp::operations::exp{}, matrix<tiles, int>>);
+  static_assert(!hp::applies<hp::elementwise<hp::ops::exp>{}, matrix<tiles, int>>);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(Attributes, ListsOfDimsAreCheckedOnce) {
 }
 
 TEST(Attributes, AConstantPassesIdempotentReductionsOnly) {
-  const hp::partial_words w = rules::writes_constant();
+  const hp::partial_words w = hp::partial_algebra::overwrites;
   for (int i = 1; i < hp::reduce_op_count; ++i) {
     const auto op = static_cast<hp::reduce_op>(i);
     EXPECT_EQ(hp::word_of(w, 0, op).mode == hp::partial_mode::each, hp::is_idempotent(op));

@@ -4,11 +4,13 @@
 #include <hyperparallel/operators/factor_extents.hpp>
 
 #include "laws.hpp"
+#include "replay/reference_rules.hpp"
 
 namespace {
 
 namespace hp = hyperparallel;
 namespace rules = hp::rules;
+namespace reference = replay::reference;
 using hp::rule_code;
 using hp::shape;
 using laws::tensor;
@@ -68,8 +70,12 @@ TEST(Normalization, PackedHalvesAreNotCutApart) {
     });
     return true;
   };
-  EXPECT_EQ(laws::hold(rules::packed_swiglu(2).rule, run, {laws::values(shape{4, 8})}, square).accepted, 5);
-  EXPECT_EQ(laws::hold(rules::packed_swiglu(2, 1).rule, run, {laws::values(shape{4, 8})}, square).accepted, 5);
+  EXPECT_EQ(laws::hold(reference::packed_swiglu(2, -1).rule, run, {laws::values(shape{4, 8})}, square).accepted, 5);
+  EXPECT_EQ(laws::hold(rules::written("packed_swiglu", "*(2f)->*f", {}, {1, {2}}).rule, run,
+                       {laws::values(shape{4, 8})}, square)
+                .accepted,
+            5);
+  EXPECT_EQ(laws::hold(reference::packed_swiglu(2, 1).rule, run, {laws::values(shape{4, 8})}, square).accepted, 5);
 }
 
 TEST(Normalization, ValidForAllRanksThatFit) {
@@ -82,7 +88,7 @@ TEST(Normalization, ValidForAllRanksThatFit) {
     }
   EXPECT_TRUE(laws::same(softmax(2, {0, 0}), rule_code::axes_repeat));
   EXPECT_TRUE(laws::same(softmax(9), rule_code::too_many_dims));
-  EXPECT_TRUE(laws::same(rules::packed_swiglu(2, 2), rule_code::axis_is_out_of_range));
+  EXPECT_TRUE(laws::same(reference::packed_swiglu(2, 2), rule_code::axis_is_out_of_range));
   EXPECT_TRUE(laws::same(rules::normalize("norm", 2, 1, 8, 8), rule_code::too_many_operands));
 }
 

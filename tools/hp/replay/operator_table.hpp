@@ -69,8 +69,7 @@ inline hp::rule_result add_or_sub(operator_case& c) {
   return broadcast(c, hp::linear_together((1u << c.count()) - 1));
 }
 inline hp::rule_result mul(operator_case& c) {
-  return broadcast(c,
-                   rules::words_of(c.count() == 2 ? rules::partial_algebra::products : rules::partial_algebra::scales));
+  return broadcast(c, c.count() == 2 ? hp::partial_algebra::products : hp::partial_algebra::scales);
 }
 
 inline hp::rule_result matmul(operator_case& c) {
@@ -98,7 +97,10 @@ hp::rule_result extremum(operator_case& c) {
     l.cut_count = 0;
   }
   const std::vector<hp::shape> shapes = c.shapes();
-  return rules::elementwise(Op == hp::reduce_op::max ? "maximum" : "minimum", shapes.data(), c.count());
+  want_operands(c, 2, 2);
+  const bool larger = Op == hp::reduce_op::max;
+  return rules::broadcasting(c.op.c_str(), shapes.data(), c.count(),
+                             larger ? hp::partial_algebra::takes_larger : hp::partial_algebra::takes_smaller);
 }
 inline hp::rule_result indexed_extremum(operator_case& c) {
   refuse_partial_operands(c);
@@ -206,7 +208,7 @@ inline hp::rule_result one_hot(operator_case& c) {
 inline hp::rule_result scatter(operator_case& c) {
   want_operands(c, 2, 3);
   refuse_partial_operands(c);
-  return c.count() == 2 ? rules::scatter_number(c.rank(0), c.integer(0)) : rules::scatter(c.rank(0), c.integer(0));
+  return c.count() == 2 ? scatter_number(c.rank(0), c.integer(0)) : rules::scatter(c.rank(0), c.integer(0));
 }
 inline hp::rule_result scatter_update(operator_case& c) {
   want_operands(c, 3, 3);
@@ -236,7 +238,7 @@ inline hp::rule_result slice(operator_case& c) {
   if (c.attribute.size() > 2) c.given = {c.extents(2)};
   hp::shape step = c.shape(0);
   for (int d = 0; d < step.rank; ++d) step.extent[d] = 1;
-  return rules::slice(c.shape(0), c.extents(0), c.extents(1), step);
+  return slice(c.shape(0), c.extents(0), c.extents(1), step);
 }
 /// A dim that is named is cut, in the reference, even where all of it is taken.
 inline hp::rule_result slice_dim(operator_case& c) {
@@ -276,9 +278,9 @@ inline hp::rule_result unbind(operator_case& c) {
   const int dim = c.integer_or(0, 0), d = rules::from_front(dim, c.rank(0));
   if (d < 0) throw refused_case("the dim is out of range");
   c.copies = static_cast<int>(c.shape(0).extent[d]);
-  rules::index_entry entry[hp::max_dims];
-  entry[d] = rules::one(0);
-  return rules::index(c.shape(0), entry, c.rank(0));
+  index_entry entry[hp::max_dims];
+  entry[d] = one(0);
+  return index(c.shape(0), entry, c.rank(0));
 }
 
 inline hp::rule_result softmax(operator_case& c) {
@@ -286,7 +288,7 @@ inline hp::rule_result softmax(operator_case& c) {
   want_equal_layouts(c);
   c.operand.resize(1);
   const rules::dim_list dims = c.has(0) ? c.dims(0) : rules::dim_list(-1);
-  if (c.op.find("wiglu") != std::string::npos) return rules::packed_swiglu(c.rank(0), dims.at[0]);
+  if (c.op.find("wiglu") != std::string::npos) return packed_swiglu(c.rank(0), dims.at[0]);
   return rules::reads_along(hp::ops::softmax::name, c.rank(0), dims, hp::refuse_partials(),
                             hp::ops::softmax::flops_per_point);
 }

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "reference_rules.hpp"
 #include "rule_view.hpp"
 
 namespace replay {
@@ -133,7 +134,7 @@ inline bool guess_sort(const guess_case& c) {
 
 inline bool guess_reduce(const guess_case& c) {
   const hp::rules::dim_list dims = c.dims_of_kind(hp::factor_kind::reduction);
-  return dims.count > 0 && c.each_matches(hp::rules::reduce("sum", c.rank(), dims));
+  return dims.count > 0 && c.each_matches(hp::rules::reduce(hp::reduce_op::sum, c.rank(), dims));
 }
 
 inline bool guess_pad(const guess_case& c) {
@@ -152,7 +153,7 @@ inline bool guess_slice(const guess_case& c) {
   }
   const hp::rules::dim_list dims = c.dims_of_kind(hp::factor_kind::permutation);
   for (int i = 0; i < dims.count; ++i) begin.extent[dims.at[i]] = 1;
-  return c.matches(hp::rules::slice(c.shape(), begin, c.shape(), step));
+  return c.matches(reference::slice(c.shape(), begin, c.shape(), step));
 }
 
 /// Batch and channels of a convolution in the order that the vectors have: batch, space, channels; window, in, out.
@@ -180,15 +181,15 @@ inline bool guess_convolution(const guess_case& c) {
 /// Dims in which operand 1 has another factor than operand 0 are written at some place, the others whole.
 inline bool guess_update(const guess_case& c) {
   if (c.theirs.operand.size() < 2 || c.rule.operand_shape[1].rank != c.rank()) return false;
-  hp::rules::index_entry entry[hp::max_dims];
+  reference::index_entry entry[hp::max_dims];
   for (int d = 0; d < c.rank(); ++d) {
     const std::size_t at = static_cast<std::size_t>(d);
     if (!(c.theirs.operand[0][at] == c.theirs.operand[1][at]))
-      entry[d] = hp::rules::range(0, c.rule.operand_shape[1].extent[d]);
+      entry[d] = reference::range(0, c.rule.operand_shape[1].extent[d]);
     else
-      entry[d] = hp::rules::range();
+      entry[d] = reference::range();
   }
-  return guess_case::matches(hp::rules::assign(c.shape(), entry, c.rank()),
+  return guess_case::matches(reference::assign(c.shape(), entry, c.rank()),
                              {c.rule.operand_shape[0], c.rule.operand_shape[1]}, part_of(c.theirs, {0, 1}, {0}));
 }
 

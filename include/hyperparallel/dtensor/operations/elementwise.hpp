@@ -13,93 +13,106 @@
 #include <hyperparallel/dtensor/traced_operation.hpp>
 #include <hyperparallel/dtensor/untraced_functions.hpp>
 #include <hyperparallel/kernels/elementwise.hpp>
-#include <hyperparallel/kernels/elementwise_functions.hpp>
+#include <hyperparallel/kernels/function_of_operator.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
+/// A function whose results are truth values, whatever its operands.
+template <class Function>
+concept gives_truth = requires(float x) {
+  { Function::of(x) } -> std::same_as<bool>;
+} || requires(float x) {
+  { Function::of(x, x) } -> std::same_as<bool>;
+};
+
+/// The rule of a function of elements, broadcast.
+constexpr rule_result rule_of_elements(const char* name, const partial_words& words, int flops, const shape* x,
+                                       int count) {
+  return rules::broadcasting(name, aligned_shapes<max_operands>(x, count).at, count, words, flops);
+}
+
+}  // namespace detail
+
+/// A listed operator that is a function of one element, or of two, on dtensors: operands are broadcast, and sliced to meet
+/// each other. Pending sums pass of operands in which it says that it is `linear`; on variables where each has a backward
+/// operator of its own.
+template <class Operator>
+struct elementwise {
+  using function = decltype(kernels::function_of(Operator{}));
+  static constexpr unsigned linear = [] {
+    if constexpr (requires { Operator::linear; })
+      return Operator::linear;
+    else
+      return 0u;
+  }();
+  static constexpr bool gradients_alone =
+      linear != 0 && detail::parts_made(detail::gradient_of_type<Operator, 2>.rule[0]) == 1;
+  static constexpr listed<Operator> on_variables{.linear = gradients_alone ? linear : 0};
+  /// Truth values are compared, not computed with.
+  template <class X>
+  static constexpr bool takes = !std::same_as<X, bool> || detail::gives_truth<function>;
+  template <class X, class... Others>
+  using results = std::tuple<std::conditional_t<detail::gives_truth<function>, bool, X>>;
+
+  constexpr rule_result rule(const shape* x, int count) const {
+    constexpr const operator_value& o = operator_value_of<Operator>;
+    constexpr int operands = requires(float v) { function::of(v); } ? 1 : 2;
+    if (count != operands) return no_rule(o.name, rule_code::too_many_operands, count);
+    partial_words words = o.partials;
+    for (const reduce_op op : {reduce_op::sum, reduce_op::avg}) say_all(words, linear, op, partial_mode::each);
+    return detail::rule_of_elements(o.name, words, o.flops_per_point, x, count);
+  }
+  template <class X, class R>
+    requires takes<X> && requires(kernels::computing<X> v) { function::of(v); }
+  void run(const local_operation&, const_view<X> x, tensor_view<R> out) const {
+    kernels::unary<function>(x, out);
+  }
+  template <class X, class R>
+    requires takes<X> && requires(kernels::computing<X> v) { function::of(v, v); }
+  void run(const local_operation&, const_view<X> a, const_view<X> b, tensor_view<R> out) const {
+    kernels::binary<function>(a, b, out);
+  }
+};
+
 namespace operations {
 
 namespace f = kernels::functions;
-
-/// Truth values are compared, chosen and copied, not computed with.
-template <class Function, class X>
-inline constexpr bool is_number = !std::same_as<X, bool> || std::same_as<Function, f::identity>;
-
-/// A function of one element: `Name` is its name among the rules, `Function` has its kernel, `Operator` is the listed
-/// operator that it is on variables.
-template <fixed_string Name, class Function, class Operator = void>
-struct unary {
-  using on_variables = traced_as<Operator>;
-  constexpr rule_result rule(const shape* x, int) const { return rules::elementwise(Name.text, x[0].rank); }
-  template <class X>
-    requires is_number<Function, X> && requires(kernels::computing<X> v) { Function::of(v); }
-  void run(const local_operation&, const_view<X> x, tensor_view<X> out) const {
-    kernels::unary<Function>(x, out);
-  }
-};
-
-/// A function of two elements, broadcast; its result is of their type. On variables pending sums of the operands of the
-/// mask `Linear` pass.
-template <fixed_string Name, class Function, class Operator = void, unsigned Linear = 0>
-struct binary {
-  using on_variables = traced_as<Operator, Linear>;
-  constexpr rule_result rule(const shape* x, int count) const {
-    return rules::elementwise(Name.text, detail::aligned_shapes<max_operands>(x, count).at, count);
-  }
-  template <class X>
-    requires is_number<Function, X> && requires(kernels::computing<X> v) { Function::of(v, v); }
-  void run(const local_operation&, const_view<X> a, const_view<X> b, tensor_view<X> out) const {
-    kernels::binary<Function>(a, b, out);
-  }
-};
-
-/// A function of two elements whose result is a truth value.
-template <fixed_string Name, class Function>
-struct comparison {
-  template <class...>
-  using results = std::tuple<bool>;
-  constexpr rule_result rule(const shape* x, int count) const { return binary<Name, Function>{}.rule(x, count); }
-  template <class X>
-  void run(const local_operation&, const_view<X> a, const_view<X> b, tensor_view<bool> out) const {
-    kernels::binary<Function>(a, b, out);
-  }
-};
-
-struct negation {
-  template <class...>
-  using results = std::tuple<bool>;
-  constexpr rule_result rule(const shape* x, int) const { return rules::elementwise("logical_not", x[0].rank); }
-  template <class X>
-  void run(const local_operation&, const_view<X> x, tensor_view<bool> out) const {
-    kernels::unary<f::logical_not>(x, out);
-  }
-};
 
 /// Elements as another type, rounded once.
 template <class To>
 struct cast {
   template <class...>
   using results = std::tuple<To>;
-  constexpr rule_result rule(const shape* x, int) const { return rules::elementwise("cast", x[0].rank); }
+  constexpr rule_result rule(const shape* x, int count) const {
+    return detail::rule_of_elements("cast", partial_algebra::casts, 0, x, count);
+  }
   template <class X>
   void run(const local_operation&, const_view<X> x, tensor_view<To> out) const {
     kernels::unary<f::identity>(x, out);
   }
 };
 
-/// Function(x, by): a number beside a tensor. As a rule it scales (x · by) or shifts (x + by).
-template <fixed_string Name, class Function, class Number>
+/// The listed scale (x · by) or shift (x + by), by a number of any type.
+template <class Operator, class Function, class Number>
 struct with_number {
   Number by{};
-  constexpr rule_result rule(const shape* x, int) const { return rules::elementwise(Name.text, x[0].rank); }
+  constexpr rule_result rule(const shape* x, int count) const {
+    return detail::rule_of_elements(Operator::name, Operator::partials, 1, x, count);
+  }
   template <class X>
-    requires is_number<Function, X>
+    requires(!std::same_as<X, bool>)
   void run(const local_operation&, const_view<X> x, tensor_view<X> out) const {
     const kernels::computing<X> number = static_cast<kernels::computing<X>>(by);
     kernels::binary<Function>(x, const_view<kernels::computing<X>>{&number, shape{}}, out);
   }
 };
+template <class Number>
+using scale = with_number<ops::scale, f::mul, Number>;
+template <class Number>
+using shift = with_number<ops::shift, f::add, Number>;
 
 /// condition ? a : b, broadcast.
 struct where {
@@ -107,7 +120,7 @@ struct where {
   template <class, class T, class>
   using results = std::tuple<T>;
   constexpr rule_result rule(const shape* x, int count) const {
-    return rules::elementwise("where", detail::aligned_shapes<max_operands>(x, count).at, count);
+    return detail::rule_of_elements("where", partial_algebra::selects, 0, x, count);
   }
   template <class X>
   void run(const local_operation&, const_view<bool> condition, const_view<X> a, const_view<X> b,
@@ -122,7 +135,7 @@ struct masked_fill {
   static constexpr unsigned truths = 0b10u;
   Number value{};
   constexpr rule_result rule(const shape* x, int count) const {
-    return rules::elementwise("masked_fill", detail::aligned_shapes<max_operands>(x, count).at, count);
+    return detail::rule_of_elements("masked_fill", partial_algebra::overwrites, 0, x, count);
   }
   template <class X>
   void run(const local_operation&, const_view<X> x, const_view<bool> mask, tensor_view<X> out) const {
@@ -131,71 +144,62 @@ struct masked_fill {
   }
 };
 
-using identity = unary<"identity", f::identity>;
-template <class Number>
-using scale = with_number<"scale", f::mul, Number>;
-template <class Number>
-using shift = with_number<"shift", f::add, Number>;
-
 }  // namespace operations
 
-// Each of these names a description, and is `apply` of it; on variables it is one error line where that says nothing.
-#define HYPERPARALLEL_FUNCTION(name, ...)                       \
-  namespace operations {                                        \
-  using name = __VA_ARGS__;                                     \
-  }                                                             \
+// Each of these is a listed operator; on variables it is one error line where that has no gradient.
+#define HYPERPARALLEL_FUNCTION(name)                            \
   template <auto... Options, class... X>                        \
     requires(variable_type<X> || ...)                           \
   auto name(const X&... x) -> detail::first_variable_of<X...> { \
     return detail::without_gradient<#name>(x...);               \
   }
-#define HYPERPARALLEL_UNARY(name, ...)              \
-  HYPERPARALLEL_FUNCTION(name, __VA_ARGS__)         \
-  template <tensor_of_function<operations::name> X> \
-  auto name(const X& x) {                           \
-    return apply<operations::name{}>(x);            \
+#define HYPERPARALLEL_UNARY(name, operation)                   \
+  HYPERPARALLEL_FUNCTION(name)                                 \
+  template <tensor_of_function<elementwise<ops::operation>> X> \
+  auto name(const X& x) {                                      \
+    return apply<elementwise<ops::operation>{}>(x);            \
   }
-#define HYPERPARALLEL_BINARY(name, ...)                  \
-  HYPERPARALLEL_FUNCTION(name, __VA_ARGS__)              \
-  template <class A, class B>                            \
-    requires tensors_of_function<operations::name, A, B> \
-  auto name(const A& a, const B& b) {                    \
-    return apply<operations::name{}>(a, b);              \
+#define HYPERPARALLEL_BINARY(name, operation)                       \
+  HYPERPARALLEL_FUNCTION(name)                                      \
+  template <class A, class B>                                       \
+    requires tensors_of_function<elementwise<ops::operation>, A, B> \
+  auto name(const A& a, const B& b) {                               \
+    return apply<elementwise<ops::operation>{}>(a, b);              \
   }
-HYPERPARALLEL_UNARY(neg, unary<"neg", f::neg, ops::negate>)
-HYPERPARALLEL_UNARY(abs, unary<"abs", f::abs>)
-HYPERPARALLEL_UNARY(square, unary<"square", f::square>)
-HYPERPARALLEL_UNARY(exp, unary<"exp", f::exp, ops::exp>)
-HYPERPARALLEL_UNARY(log, unary<"log", f::log, ops::log>)
-HYPERPARALLEL_UNARY(sqrt, unary<"sqrt", f::sqrt, ops::sqrt>)
-HYPERPARALLEL_UNARY(rsqrt, unary<"rsqrt", f::rsqrt>)
-HYPERPARALLEL_UNARY(sin, unary<"sin", f::sin>)
-HYPERPARALLEL_UNARY(cos, unary<"cos", f::cos>)
-HYPERPARALLEL_UNARY(tanh, unary<"tanh", f::tanh, ops::tanh>)
-HYPERPARALLEL_UNARY(sigmoid, unary<"sigmoid", f::sigmoid, ops::sigmoid>)
-HYPERPARALLEL_UNARY(silu, unary<"silu", f::silu, ops::silu>)
-HYPERPARALLEL_UNARY(relu, unary<"relu", f::relu, ops::relu>)
-HYPERPARALLEL_UNARY(gelu, unary<"gelu", f::gelu, ops::gelu>)
-HYPERPARALLEL_UNARY(gelu_tanh, unary<"gelu", f::gelu_tanh, ops::gelu_tanh>)
-HYPERPARALLEL_BINARY(add, binary<"add", f::add, ops::sum>)
-HYPERPARALLEL_BINARY(sub, binary<"sub", f::sub, ops::subtract>)
-HYPERPARALLEL_BINARY(mul, binary<"mul", f::mul, ops::multiply, 0b11u>)
-HYPERPARALLEL_BINARY(div, binary<"div", f::div, ops::divide>)
-HYPERPARALLEL_BINARY(minimum, binary<"minimum", f::minimum>)
-HYPERPARALLEL_BINARY(maximum, binary<"maximum", f::maximum, ops::maximum>)
-HYPERPARALLEL_BINARY(pow, binary<"pow", f::pow>)
-HYPERPARALLEL_BINARY(mod, binary<"mod", f::mod>)
-HYPERPARALLEL_BINARY(swiglu, binary<"swiglu_pair", f::swiglu, ops::swiglu>)
-HYPERPARALLEL_BINARY(floor_div, binary<"floor_div", f::floor_div>)
-HYPERPARALLEL_BINARY(equal, comparison<"equal", f::equal>)
-HYPERPARALLEL_BINARY(not_equal, comparison<"not_equal", f::not_equal>)
-HYPERPARALLEL_BINARY(less, comparison<"less", f::less>)
-HYPERPARALLEL_BINARY(less_equal, comparison<"less_equal", f::less_equal>)
-HYPERPARALLEL_BINARY(greater, comparison<"greater", f::greater>)
-HYPERPARALLEL_BINARY(greater_equal, comparison<"greater_equal", f::greater_equal>)
-HYPERPARALLEL_BINARY(logical_and, comparison<"logical_and", f::logical_and>)
-HYPERPARALLEL_BINARY(logical_or, comparison<"logical_or", f::logical_or>)
-HYPERPARALLEL_UNARY(logical_not, negation)
+HYPERPARALLEL_UNARY(neg, negate)
+HYPERPARALLEL_UNARY(abs, abs)
+HYPERPARALLEL_UNARY(square, square)
+HYPERPARALLEL_UNARY(exp, exp)
+HYPERPARALLEL_UNARY(log, log)
+HYPERPARALLEL_UNARY(sqrt, sqrt)
+HYPERPARALLEL_UNARY(rsqrt, rsqrt)
+HYPERPARALLEL_UNARY(sin, sin)
+HYPERPARALLEL_UNARY(cos, cos)
+HYPERPARALLEL_UNARY(tanh, tanh)
+HYPERPARALLEL_UNARY(sigmoid, sigmoid)
+HYPERPARALLEL_UNARY(silu, silu)
+HYPERPARALLEL_UNARY(relu, relu)
+HYPERPARALLEL_UNARY(gelu, gelu)
+HYPERPARALLEL_UNARY(gelu_tanh, gelu_tanh)
+HYPERPARALLEL_UNARY(logical_not, logical_not)
+HYPERPARALLEL_BINARY(add, sum)
+HYPERPARALLEL_BINARY(sub, subtract)
+HYPERPARALLEL_BINARY(mul, multiply)
+HYPERPARALLEL_BINARY(div, divide)
+HYPERPARALLEL_BINARY(minimum, minimum)
+HYPERPARALLEL_BINARY(maximum, maximum)
+HYPERPARALLEL_BINARY(pow, pow)
+HYPERPARALLEL_BINARY(mod, mod)
+HYPERPARALLEL_BINARY(swiglu, swiglu)
+HYPERPARALLEL_BINARY(floor_div, floor_div)
+HYPERPARALLEL_BINARY(equal, equal)
+HYPERPARALLEL_BINARY(not_equal, not_equal)
+HYPERPARALLEL_BINARY(less, less)
+HYPERPARALLEL_BINARY(less_equal, less_equal)
+HYPERPARALLEL_BINARY(greater, greater)
+HYPERPARALLEL_BINARY(greater_equal, greater_equal)
+HYPERPARALLEL_BINARY(logical_and, logical_and)
+HYPERPARALLEL_BINARY(logical_or, logical_or)
 #undef HYPERPARALLEL_FUNCTION
 #undef HYPERPARALLEL_UNARY
 #undef HYPERPARALLEL_BINARY

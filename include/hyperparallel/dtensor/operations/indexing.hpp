@@ -25,7 +25,7 @@ namespace operations {
 
 /// Rows of a table: operands are indices and table.
 struct embedding {
-  using on_variables = traced_as<ops::embed, 0b10u>;
+  static constexpr listed<ops::embed> on_variables{.linear = 0b10u};
   static constexpr unsigned indices = 0b01u;
   template <class, class T>
   using results = std::tuple<T>;

@@ -121,7 +121,7 @@ struct place_slice {
 struct slice_dim {
   static constexpr bool whole_extents = true;
   int dim = 0;
-  extent_t begin = 0, end = rules::index_entry::last, step = 1;
+  extent_t begin = 0, end = rules::to_the_end, step = 1;
   constexpr place_slice back(const shape* x, int) const {
     const int d = rules::from_front(dim, x[0].rank);
     if (d < 0) return {};

@@ -28,7 +28,7 @@ constexpr rule_result reads_softmax_dim(const char* name, const shape* x, int di
 }
 
 struct softmax {
-  using on_variables = traced_as<ops::softmax>;
+  static constexpr listed<ops::softmax> on_variables{};
   int dim = -1;
   constexpr rule_result rule(const shape* x, int) const { return reads_softmax_dim(ops::softmax::name, x, dim); }
   template <computed_in_floats X>
@@ -80,9 +80,12 @@ struct rms_norm {
   }
 };
 
-/// silu(gate) · up of a last dim that holds gate before up.
+/// silu(gate) · up of a last dim that holds gate before up: its major factor is the 2, which is whole, so the dim is not
+/// sharded. `ops::grouped_swiglu` takes the two halves as a dim of their own, which leaves the other free.
 struct packed_swiglu {
-  constexpr rule_result rule(const shape* x, int) const { return rules::packed_swiglu(x[0].rank); }
+  constexpr rule_result rule(const shape* x, int) const {
+    return rules::written("packed_swiglu", "*(2f)->*f", {reduce_op::none, refuse_partials(), 2}, {1, {x[0].rank}});
+  }
   void run(const local_operation&, const_view<float> x, tensor_view<float> out) const {
     const extent_t width = out.extents.extent[out.extents.rank - 1];
     if (width > 0) hyperparallel::swiglu(volume(out) / width, width, x.data, 2 * width, out.data, width);

@@ -18,68 +18,37 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace operations {
 
-/// `Fold` has the name of the rule, the kernel, and whether results are truth values.
-template <class Fold>
+/// A fold of dims by `Op`, by `avg` to their mean.
+template <reduce_op Op>
 struct reduction {
   rules::dim_list dims{};  ///< none: all
   bool keep_dims = false;
 
+  static constexpr bool is_truth = Op == reduce_op::all || Op == reduce_op::any;
   template <class X, class...>
-  using results = std::tuple<std::conditional_t<Fold::is_truth, bool, X>>;
-  constexpr rule_result rule(const shape* x, int) const {
-    return rules::reduce(Fold::name, x[0].rank, dims, keep_dims);
-  }
+  using results = std::tuple<std::conditional_t<is_truth, bool, X>>;
+  constexpr rule_result rule(const shape* x, int) const { return rules::reduce(Op, x[0].rank, dims, keep_dims); }
   template <class X, class R>
-    requires(!Fold::needs_floats || std::floating_point<kernels::computing<X>>)
+    requires(Op != reduce_op::avg || std::floating_point<kernels::computing<X>>)
   void run(const local_operation&, const_view<X> x, tensor_view<R> out) const {
     const int rank = x.extents.rank;
-    Fold::run(x, out, rules::choose(dims.count == 0 ? rules::all_dims(rank) : dims, rank).mask);
+    const unsigned folded = rules::choose(dims.count == 0 ? rules::all_dims(rank) : dims, rank).mask;
+    if constexpr (Op == reduce_op::sum) kernels::sum(x, out, folded);
+    if constexpr (Op == reduce_op::avg) kernels::mean(x, out, folded);
+    if constexpr (Op == reduce_op::prod) kernels::prod(x, out, folded);
+    if constexpr (Op == reduce_op::max) kernels::max(x, out, folded);
+    if constexpr (Op == reduce_op::min) kernels::min(x, out, folded);
+    if constexpr (Op == reduce_op::all) kernels::all(x, out, folded);
+    if constexpr (Op == reduce_op::any) kernels::any(x, out, folded);
   }
 };
-
-struct fold_traits {
-  static constexpr bool is_truth = false;
-  static constexpr bool needs_floats = false;
-};
-struct fold_by_sum : fold_traits {
-  static constexpr const char* name = "sum";
-  static void run(auto x, auto out, unsigned dims) { kernels::sum(x, out, dims); }
-};
-struct fold_by_mean : fold_traits {
-  static constexpr const char* name = "mean";
-  static constexpr bool needs_floats = true;
-  static void run(auto x, auto out, unsigned dims) { kernels::mean(x, out, dims); }
-};
-struct fold_by_prod : fold_traits {
-  static constexpr const char* name = "prod";
-  static void run(auto x, auto out, unsigned dims) { kernels::prod(x, out, dims); }
-};
-struct fold_by_max : fold_traits {
-  static constexpr const char* name = "max";
-  static void run(auto x, auto out, unsigned dims) { kernels::max(x, out, dims); }
-};
-struct fold_by_min : fold_traits {
-  static constexpr const char* name = "min";
-  static void run(auto x, auto out, unsigned dims) { kernels::min(x, out, dims); }
-};
-struct fold_by_all : fold_traits {
-  static constexpr const char* name = "all";
-  static constexpr bool is_truth = true;
-  static void run(auto x, auto out, unsigned dims) { kernels::all(x, out, dims); }
-};
-struct fold_by_any : fold_traits {
-  static constexpr const char* name = "any";
-  static constexpr bool is_truth = true;
-  static void run(auto x, auto out, unsigned dims) { kernels::any(x, out, dims); }
-};
-
-using sum = reduction<fold_by_sum>;
-using mean = reduction<fold_by_mean>;
-using prod = reduction<fold_by_prod>;
-using max = reduction<fold_by_max>;
-using min = reduction<fold_by_min>;
-using all = reduction<fold_by_all>;
-using any = reduction<fold_by_any>;
+using sum = reduction<reduce_op::sum>;
+using mean = reduction<reduce_op::avg>;
+using prod = reduction<reduce_op::prod>;
+using max = reduction<reduce_op::max>;
+using min = reduction<reduce_op::min>;
+using all = reduction<reduce_op::all>;
+using any = reduction<reduce_op::any>;
 
 /// The place of the largest element along a dim, which is whole; the lowest among equals.
 struct argmax {
@@ -87,7 +56,9 @@ struct argmax {
   bool keep_dims = false;
   template <class...>
   using results = std::tuple<std::int64_t>;
-  constexpr rule_result rule(const shape* x, int) const { return rules::index_of("argmax", x[0].rank, dim, keep_dims); }
+  constexpr rule_result rule(const shape* x, int) const {
+    return rules::reduce("argmax", x[0].rank, dim, keep_dims, reduce_op::none);
+  }
   template <class X>
   void run(const local_operation&, const_view<X> x, tensor_view<std::int64_t> out) const {
     if (volume(x) > 0) kernels::argmax(x, out, rules::from_front(dim, x.extents.rank));

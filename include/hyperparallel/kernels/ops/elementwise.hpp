@@ -9,8 +9,8 @@
 // operand of the same loops. An operand that lacks a loop of the result is repeated along it; a product that lacks a
 // loop of its operands is their contraction. O(points).
 
-#include <hyperparallel/kernels/elementwise_functions.hpp>
 #include <hyperparallel/kernels/exact.hpp>
+#include <hyperparallel/kernels/function_of_operator.hpp>
 #include <hyperparallel/kernels/ops/contraction.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
@@ -108,41 +108,6 @@ void mean_gradient_kernel(const operator_call& c) {
   const T count = static_cast<T>(whole_points_of(c, loops_of(dx, {}, {&dy})));
   pointwise<T, 1>(c, [count](T d) { return d / count; });
 }
-
-/// The function of elements that a built-in operator is; those that are none have no overload. Not defined.
-functions::add function_of(ops::add_bias);
-functions::add function_of(ops::accumulate);
-functions::identity function_of(ops::broadcast);
-functions::silu function_of(ops::silu);
-functions::silu_gradient function_of(ops::silu_gradient);
-functions::sigmoid function_of(ops::sigmoid);
-functions::sigmoid_gradient function_of(ops::sigmoid_gradient);
-functions::softplus function_of(ops::softplus);
-functions::softplus_gradient function_of(ops::softplus_gradient);
-functions::squared_relu function_of(ops::squared_relu);
-functions::squared_relu_gradient function_of(ops::squared_relu_gradient);
-functions::gelu function_of(ops::gelu);
-functions::gelu_gradient function_of(ops::gelu_gradient);
-functions::gelu_tanh function_of(ops::gelu_tanh);
-functions::gelu_tanh_gradient function_of(ops::gelu_tanh_gradient);
-functions::swiglu function_of(ops::swiglu);
-functions::geglu function_of(ops::geglu);
-functions::relu function_of(ops::relu);
-functions::relu_gradient function_of(ops::relu_gradient);
-functions::tanh function_of(ops::tanh);
-functions::tanh_gradient function_of(ops::tanh_gradient);
-functions::exp function_of(ops::exp);
-functions::log function_of(ops::log);
-functions::sqrt function_of(ops::sqrt);
-functions::sqrt_gradient function_of(ops::sqrt_gradient);
-functions::neg function_of(ops::negate);
-functions::sub function_of(ops::subtract);
-functions::div function_of(ops::divide);
-functions::divide_gradient function_of(ops::divide_gradient);
-functions::maximum function_of(ops::maximum);
-
-template <class Operator>
-concept function_of_elements = requires(Operator o) { function_of(o); };
 
 /// The kernel of a function of elements.
 template <class T, class Function>

@@ -14,6 +14,7 @@ struct swiglu_gradient {
 /// silu(gate) · up. Source: Shazeer, "GLU Variants Improve Transformer", 2020.
 struct swiglu {
   static constexpr const char *name = "swiglu", *text = "*,*->*";
+  static constexpr unsigned linear = 0b10;
   static constexpr int flops_per_point = 6;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
@@ -44,6 +45,7 @@ struct softplus_gradient {
 /// log(1 + e^x).
 struct softplus {
   static constexpr const char *name = "softplus", *text = "*->*";
+  static constexpr partial_words partials = partial_algebra::rises;
   static constexpr int flops_per_point = 9;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
@@ -59,6 +61,7 @@ struct squared_relu_gradient {
 /// max(x, 0)². Source: So et al., "Primer", 2021.
 struct squared_relu {
   static constexpr const char *name = "squared_relu", *text = "*->*";
+  static constexpr partial_words partials = partial_algebra::rises;
   static constexpr int flops_per_point = 2;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
@@ -134,6 +137,7 @@ struct sigmoid_gradient {
 };
 struct sigmoid {
   static constexpr const char *name = "sigmoid", *text = "*->*";
+  static constexpr partial_words partials = partial_algebra::rises;
   static constexpr int flops_per_point = 5;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
@@ -148,6 +152,7 @@ struct relu_gradient {
 /// The larger of x and 0; its slope at 0 is 0.
 struct relu {
   static constexpr const char *name = "relu", *text = "*->*";
+  static constexpr partial_words partials = partial_algebra::rises;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<relu_gradient>("g0,y0>0");
@@ -161,6 +166,7 @@ struct tanh_gradient {
 };
 struct tanh {
   static constexpr const char *name = "tanh", *text = "*->*";
+  static constexpr partial_words partials = partial_algebra::rises;
   static constexpr int flops_per_point = 4;
   template <class Builder>
   static constexpr void gradient(Builder& b) {

@@ -18,7 +18,7 @@ constexpr bool repeats_no_operand(const factor_rule& r) {
 
 struct negate {
   static constexpr const char *name = "negate", *text = "*->*";
-  static constexpr partial_words partials = linear_together(~0u);
+  static constexpr partial_words partials = falling(linear_together(~0u), 0);
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<negate>("g0>0");
@@ -27,7 +27,7 @@ struct negate {
 /// x - y. Pending sums pass where both operands wait alike.
 struct subtract {
   static constexpr const char *name = "subtract", *text = "*,*->*";
-  static constexpr partial_words partials = linear_together(~0u);
+  static constexpr partial_words partials = partial_algebra::subtracts;
   static constexpr unsigned starts_at_zero = 0b11, passes_gradient = 0b01;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
@@ -39,11 +39,13 @@ struct subtract {
 /// x + real[0].
 struct shift {
   static constexpr const char *name = "shift", *text = "*->*";
+  static constexpr partial_words partials = partial_algebra::shifts;
   static constexpr unsigned passes_gradient = 0b1;
 };
 
 struct exp {
   static constexpr const char *name = "exp", *text = "*->*";
+  static constexpr partial_words partials = partial_algebra::rises;
   static constexpr int flops_per_point = 4;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
@@ -60,7 +62,7 @@ struct divide_gradient {
 /// x / y. Pending sums of x pass.
 struct divide {
   static constexpr const char *name = "divide", *text = "*,*->*";
-  static constexpr partial_words partials = linear_in_each(0b01);
+  static constexpr partial_words partials = partial_algebra::quotients;
   static constexpr unsigned starts_at_one = 0b11;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
@@ -73,6 +75,7 @@ struct divide {
 /// The natural logarithm.
 struct log {
   static constexpr const char *name = "log", *text = "*->*";
+  static constexpr partial_words partials = partial_algebra::rises_above;
   static constexpr int flops_per_point = 4;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
@@ -87,6 +90,7 @@ struct sqrt_gradient {
 };
 struct sqrt {
   static constexpr const char *name = "sqrt", *text = "*->*";
+  static constexpr partial_words partials = partial_algebra::rises_above;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<sqrt_gradient>("g0,y0>0");
@@ -100,6 +104,7 @@ struct maximum_gradient {
 /// The larger of x and y, a NaN where one of them is.
 struct maximum {
   static constexpr const char *name = "maximum", *text = "*,*->*";
+  static constexpr partial_words partials = partial_algebra::takes_larger;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<maximum_gradient>("g0,x0,x1>01");

@@ -18,6 +18,8 @@ struct scale {
 
 struct multiply {
   static constexpr const char *name = "multiply", *text = "*,*->*";
+  static constexpr partial_words partials = partial_algebra::both_by(refuse_partials(), reduce_op::prod);
+  static constexpr unsigned linear = 0b11;
   static constexpr unsigned starts_at_one = 0b11;
   template <class Builder>
   static constexpr void gradient(Builder& b) {

@@ -5,6 +5,7 @@
 // A dim may be counted from the end: -1 is the last. Attributes that fit no tensor come back as `rule_status`, never as
 // a rule that is nearly right: `where` is then the attribute to blame, or its value where there is only one.
 
+#include <hyperparallel/operators/partial_algebra.hpp>
 #include <hyperparallel/operators/rule_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace rules {
@@ -64,15 +65,6 @@ constexpr dim_list all_dims(int rank) {
 }
 
 constexpr rule_result refused(const char* name, const rule_status& s) { return no_rule(name, s.code, s.where); }
-
-/// A function that writes a constant over elements of its first operand: the constant is in every term, so the
-/// reductions pass that are idempotent, and sums and products do not.
-constexpr partial_words writes_constant() {
-  partial_words w = refuse_partials();
-  for (int i = 1; i < reduce_op_count; ++i)
-    if (const reduce_op op = static_cast<reduce_op>(i); is_idempotent(op)) say(w, 0, op, partial_mode::each, op);
-  return w;
-}
 
 /// A rule without tensors.
 constexpr factor_rule rule_called(const char* name, const partial_words& words, int flops) {

@@ -7,7 +7,7 @@
 // operand that is repeated refuses to be partial, since to reduce it first moves fewer bytes; where the others are
 // partial it joins by a fill.
 
-#include <hyperparallel/operators/rules/elementwise_functions.hpp>
+#include <hyperparallel/operators/rules/attributes.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
@@ -23,11 +23,6 @@ constexpr void repeat_operand(partial_words& w, int operand) {
 }
 
 }  // namespace parts
-
-/// A function of one element that nothing else has a name for.
-constexpr rule_result unary(const char* name, int rank, const partial_words& words, int flops = 1) {
-  return same_dims(name, rank, 0, factor_kind::pass_through, words, flops);
-}
 
 /// A function of `count` operands of the same `rank` dims, none of them repeated.
 constexpr rule_result same_shape(const char* name, int rank, int count, const partial_words& words, int flops = 1) {
@@ -76,24 +71,6 @@ constexpr rule_result broadcasting(const char* name, const shape* operand, int c
   }
   add_dims(add_result(r), 0, rank);
   return checked_rule(r);
-}
-
-/// The named function of operands of `rank` dims each. Fails with attribute_is_invalid where no function has the name.
-constexpr rule_result elementwise(const char* name, int rank) {
-  const int called = function_called(name);
-  if (called < 0) return no_rule(name, rule_code::attribute_is_invalid);
-  const elementwise_function& f = elementwise_functions[called];
-  return same_shape(name, rank, f.operands, words_of(f.algebra), f.flops);
-}
-
-/// The named function of operands of these shapes. Fails as well with too_many_operands, where the function takes
-/// another number of them.
-constexpr rule_result elementwise(const char* name, const shape* operand, int count) {
-  const int called = function_called(name);
-  if (called < 0) return no_rule(name, rule_code::attribute_is_invalid);
-  const elementwise_function& f = elementwise_functions[called];
-  if (count != f.operands) return no_rule(name, rule_code::too_many_operands, count);
-  return broadcasting(name, operand, count, words_of(f.algebra), f.flops);
 }
 
 }}}  // namespace hyperparallel::v0_2::rules

@@ -41,25 +41,4 @@ constexpr rule_result rms_norm(int rank, int normalized = 1, int weights = 1) {
   return checked_rule(r.rule);
 }
 
-/// silu(gate) · up of a last dim that holds the gate's half before the up's: its major factor is the 2, which is whole,
-/// so the dim is not sharded. `ops::grouped_swiglu` takes the two halves as a dim of their own, which leaves the other free.
-constexpr rule_result packed_swiglu(int rank, int dim = -1) {
-  const chosen_dims c = choose(dim, rank);
-  if (c.status.code != rule_code::ok) return refused("packed_swiglu", c.status);
-  factor_rule r = rule_called("packed_swiglu", refuse_partials(), 2);
-  add_factors(r, rank);
-  const int halves = add_whole(r, 2);
-  tensor_factors& x = add_operand(r);
-  for (int d = 0; d < rank; ++d) {
-    if (!has(c.mask, d)) {
-      add_dim(x, d);
-      continue;
-    }
-    add_dim(x, halves);
-    extend_dim(x, d);
-  }
-  add_dims(add_result(r), 0, rank);
-  return checked_rule(r);
-}
-
 }}}  // namespace hyperparallel::v0_2::rules

@@ -51,22 +51,9 @@ constexpr rule_result reduce(const char* name, int rank, const dim_list& dims, b
   return checked_rule(r);
 }
 
-/// A reduction and what it leaves along a sharded dim: `none` where the dim must be whole.
-struct named_reduction {
-  const char* name;
-  reduce_op op;
-};
-inline constexpr named_reduction named_reductions[] = {
-    {"sum", reduce_op::sum},  {"mean", reduce_op::avg},       {"prod", reduce_op::prod}, {"max", reduce_op::max},
-    {"min", reduce_op::min},  {"all", reduce_op::all},        {"any", reduce_op::any},   {"var", reduce_op::none},
-    {"std", reduce_op::none}, {"logsumexp", reduce_op::none}, {"norm", reduce_op::none}, {"median", reduce_op::none},
-};
-
-/// The named one. Fails as well with attribute_is_invalid where no reduction has the name.
-constexpr rule_result reduce(const char* name, int rank, const dim_list& dims = {}, bool keep = false) {
-  for (const named_reduction& n : named_reductions)
-    if (same_text(n.name, name)) return reduce(name, rank, dims, keep, n.op);
-  return no_rule(name, rule_code::attribute_is_invalid);
+/// The same by its own name; by `avg` it is the mean.
+constexpr rule_result reduce(reduce_op op, int rank, const dim_list& dims = {}, bool keep = false) {
+  return reduce(op == reduce_op::avg ? "mean" : name_of(op), rank, dims, keep, op);
 }
 
 /// Largest or smallest values along one dim and where they are: two results.
@@ -80,11 +67,6 @@ constexpr rule_result indexed_reduction(const char* name, int rank, int dim, boo
   parts::add_remaining(r, rank, c.mask, keep);
   parts::add_remaining(r, rank, c.mask, keep);
   return checked_rule(r);
-}
-
-/// Where the largest or smallest value is: along the listed dims (one, or all of them).
-constexpr rule_result index_of(const char* name, int rank, const dim_list& dims = {}, bool keep = false) {
-  return reduce(name, rank, dims, keep, reduce_op::none);
 }
 
 }}}  // namespace hyperparallel::v0_2::rules

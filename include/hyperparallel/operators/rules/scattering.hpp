@@ -12,8 +12,8 @@ namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 namespace parts {
 
-/// Operands x and index, and `sources` of index's shape, 0 or 1; the indices along the dim are of factor `rank`.
-constexpr rule_result scatter(const char* name, int rank, int dim, int sources, int flops) {
+/// Operands x, index and source, the last two of one shape; the indices along the dim are of factor `rank`.
+constexpr rule_result scatter(const char* name, int rank, int dim, int flops) {
   const chosen_dims c = choose(dim, rank);
   if (c.status.code != rule_code::ok) return refused(name, c.status);
   factor_rule r = rule_called(name, refuse_partials(), flops);
@@ -21,7 +21,7 @@ constexpr rule_result scatter(const char* name, int rank, int dim, int sources, 
   set_kind(r, 0, c.mask, factor_kind::need_replication);
   const int indices = add_whole(r);
   add_dims(add_operand(r), 0, rank);
-  for (int o = 0; o <= sources; ++o) {
+  for (int o = 0; o < 2; ++o) {
     tensor_factors& t = add_operand(r);
     for (int d = 0; d < rank; ++d) add_dim(t, has(c.mask, d) ? indices : d);
   }
@@ -33,23 +33,15 @@ constexpr rule_result scatter(const char* name, int rank, int dim, int sources, 
 
 /// x with source[i…][j][k…] at [i…][index[i…][j][k…]][k…]. Operands: x, index, source.
 constexpr rule_result scatter(int rank, int dim) {
-  rule_result r = parts::scatter("scatter", rank, dim, 1, 0);
+  rule_result r = parts::scatter("scatter", rank, dim, 0);
   if (r.status.code != rule_code::ok) return r;
   r.rule.partials = moves_elements(0b101u, partial_mode::together);
   return checked_rule(r.rule);
 }
 
-/// The same with one number for all: it is in every term, so sums and products refuse it. Operands: x, index.
-constexpr rule_result scatter_number(int rank, int dim) {
-  rule_result r = parts::scatter("scatter", rank, dim, 0, 0);
-  if (r.status.code != rule_code::ok) return r;
-  r.rule.partials = writes_constant();
-  return checked_rule(r.rule);
-}
-
 /// x with source added at the indices. Operands: x, index, source.
 constexpr rule_result scatter_add(int rank, int dim) {
-  rule_result r = parts::scatter("scatter_add", rank, dim, 1, 1);
+  rule_result r = parts::scatter("scatter_add", rank, dim, 1);
   if (r.status.code != rule_code::ok) return r;
   r.rule.partials = linear_together(0b101u);
   r.rule.factor[rank].kind = factor_kind::reduction;

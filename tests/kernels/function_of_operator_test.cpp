@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/operators/rules/elementwise_functions.hpp>
+#include <hyperparallel/kernels/function_of_operator.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "operators/functions_of_elements.hpp"
+
 namespace {
 
 namespace hp = hyperparallel;
-namespace rules = hp::rules;
 using hp::partial_mode;
 using hp::reduce_op;
 
@@ -51,7 +52,7 @@ const std::map<std::string, function>& functions() {
       {"scale", [](const double* x) { return -3 * x[0]; }},
       {"dropout", [](const double* x) { return 1.25 * x[0]; }},
       {"shift", [](const double* x) { return x[0] + 7; }},
-      {"neg", [](const double* x) { return -x[0]; }},
+      {"negate", [](const double* x) { return -x[0]; }},
       {"abs", [](const double* x) { return std::abs(x[0]); }},
       {"square", [](const double* x) { return x[0] * x[0]; }},
       {"reciprocal", [](const double* x) { return 1 / x[0]; }},
@@ -84,7 +85,8 @@ const std::map<std::string, function>& functions() {
                                                        : 0.0; }},
       {"rsqrt", [](const double* x) { return 1 / std::sqrt(x[0]); }},
       {"erfc", [](const double* x) { return std::erfc(x[0]); }},
-      {"gelu", [](const double* x) { return 0.5 * x[0] * (1 + std::erf(x[0] / std::sqrt(2.0))); }},
+      {"gelu", [](const double* x) { return 0.5 * x[0] * std::erfc(-x[0] / std::sqrt(2.0)); }},
+      {"squared_relu", [](const double* x) { return x[0] > 0 ? x[0] * x[0] : 0.0; }},
       {"silu", [](const double* x) { return x[0] / (1 + std::exp(-x[0])); }},
       {"mish", [](const double* x) { return x[0] * std::tanh(std::log1p(std::exp(x[0]))); }},
       {"hard_swish", [](const double* x) { return x[0] * std::clamp(x[0] + 3, 0.0, 6.0) / 6; }},
@@ -97,10 +99,10 @@ const std::map<std::string, function>& functions() {
       {"is_inf", [](const double* x) { return std::isinf(x[0]) ? 1.0 : 0.0; }},
       {"logical_not", [](const double* x) { return x[0] == 0 ? 1.0 : 0.0; }},
       {"bitwise_not", [](const double* x) { return static_cast<double>(~static_cast<int>(x[0] * 2)); }},
-      {"add", [](const double* x) { return x[0] + x[1]; }},
-      {"sub", [](const double* x) { return x[0] - x[1]; }},
-      {"mul", [](const double* x) { return x[0] * x[1]; }},
-      {"div", [](const double* x) { return x[0] / x[1]; }},
+      {"sum", [](const double* x) { return x[0] + x[1]; }},
+      {"subtract", [](const double* x) { return x[0] - x[1]; }},
+      {"multiply", [](const double* x) { return x[0] * x[1]; }},
+      {"divide", [](const double* x) { return x[0] / x[1]; }},
       {"floor_div", [](const double* x) { return std::floor(x[0] / x[1]); }},
       {"mod", [](const double* x) { return std::fmod(x[0], x[1]); }},
       {"pow", [](const double* x) { return std::pow(x[0], x[1]); }},
@@ -119,7 +121,7 @@ const std::map<std::string, function>& functions() {
       {"bitwise_and", [](const double* x) { return static_cast<double>(int(x[0] * 2) & int(x[1] * 2)); }},
       {"bitwise_or", [](const double* x) { return static_cast<double>(int(x[0] * 2) | int(x[1] * 2)); }},
       {"bitwise_xor", [](const double* x) { return static_cast<double>(int(x[0] * 2) ^ int(x[1] * 2)); }},
-      {"swiglu_pair", [](const double* x) { return x[0] / (1 + std::exp(-x[0])) * x[1]; }},
+      {"swiglu", [](const double* x) { return x[0] / (1 + std::exp(-x[0])) * x[1]; }},
       {"where", [](const double* x) { return x[0] != 0 ? x[1] : x[2]; }},
       {"masked_fill", [](const double* x) { return x[1] != 0 ? 5.0 : x[0]; }},
   };
@@ -170,10 +172,10 @@ unsigned group_of(const hp::partial_words& w, int operands, int o, reduce_op op)
   return group;
 }
 
-TEST(ElementwiseFunctions, WhatPassesPasses) {
-  for (const rules::elementwise_function& f : rules::elementwise_functions) {
+TEST(FunctionOfOperator, WhatPassesPasses) {
+  for (const elements::function_words& f : elements::all) {
     ASSERT_EQ(functions().count(f.name), 1u) << f.name;
-    const hp::partial_words w = rules::words_of(f.algebra);
+    const hp::partial_words& w = f.words;
     EXPECT_TRUE(w.stated) << f.name;
     for (int o = 0; o < f.operands; ++o)
       for (int i = 1; i < hp::reduce_op_count; ++i) {
@@ -188,15 +190,15 @@ TEST(ElementwiseFunctions, WhatPassesPasses) {
 }
 
 // What is refused has a counterexample on a handful of numbers, or is refused for a reason that numbers do not show.
-TEST(ElementwiseFunctions, WhatIsRefusedWouldBeWrong) {
+TEST(FunctionOfOperator, WhatIsRefusedWouldBeWrong) {
   // Π exp(x) leaves the range that exp(Σ x) keeps, and whether a product is zero may be underflow. A factor of unknown
   // sign is not told by one of them.
   const std::set<std::string> known = {"exp:sum",         "logical_not:prod", "logical_and:prod",
                                        "logical_or:prod", "scale:max",        "scale:min"};
   const std::set<std::string> constant_on_finite_numbers = {"is_finite", "is_nan", "is_inf"};
-  for (const rules::elementwise_function& f : rules::elementwise_functions) {
+  for (const elements::function_words& f : elements::all) {
     if (constant_on_finite_numbers.count(f.name) == 1) continue;
-    const hp::partial_words w = rules::words_of(f.algebra);
+    const hp::partial_words& w = f.words;
     for (int o = 0; o < f.operands; ++o)
       for (const reduce_op op : {reduce_op::sum, reduce_op::max, reduce_op::min, reduce_op::avg, reduce_op::prod}) {
         if (is_mask(f.name, o) || hp::word_of(w, o, op).mode != partial_mode::refuses) continue;
@@ -210,16 +212,41 @@ TEST(ElementwiseFunctions, WhatIsRefusedWouldBeWrong) {
   }
 }
 
-TEST(ElementwiseFunctions, NamesAreDistinctAndFound) {
+TEST(FunctionOfOperator, NamesAreDistinct) {
   std::set<std::string> names;
-  for (const rules::elementwise_function& f : rules::elementwise_functions) {
+  for (const elements::function_words& f : elements::all) {
     EXPECT_TRUE(names.insert(f.name).second) << f.name;
-    EXPECT_EQ(&rules::elementwise_functions[rules::function_called(f.name)], &f);
     EXPECT_TRUE(hp::fits(f.name));
-    EXPECT_TRUE(f.operands >= 1 && f.operands <= 3 && f.flops >= 0);
   }
   EXPECT_EQ(names.size(), functions().size());
-  EXPECT_EQ(rules::function_called("no such function"), -1);
+}
+
+/// The function of a listed operator is the one of its name.
+template <class... Operator>
+void hold_by_name() {
+  const auto hold = []<class Of>(std::type_identity<Of>) {
+    using f = decltype(hp::kernels::function_of(Of{}));
+    for (const double a : grid(false))
+      for (const double b : grid(false)) {
+        const double x[] = {a, b}, expected = functions().at(Of::name)(x);
+        double is = 0;
+        if constexpr (requires { f::of(a); })
+          is = static_cast<double>(f::of(a));
+        else
+          is = static_cast<double>(f::of(a, b));
+        EXPECT_TRUE(near(is, expected) || (std::isnan(is) && std::isnan(expected))) << Of::name << " " << a << " " << b;
+      }
+  };
+  (hold(std::type_identity<Operator>{}), ...);
+}
+
+TEST(FunctionOfOperator, IsTheOneOfItsName) {
+  namespace ops = hp::ops;
+  hold_by_name<ops::silu, ops::sigmoid, ops::softplus, ops::squared_relu, ops::gelu, ops::swiglu, ops::relu, ops::tanh,
+               ops::exp, ops::log, ops::sqrt, ops::negate, ops::subtract, ops::divide, ops::maximum, ops::sum,
+               ops::multiply, ops::abs, ops::square, ops::rsqrt, ops::sin, ops::cos, ops::minimum, ops::pow, ops::equal,
+               ops::not_equal, ops::less, ops::less_equal, ops::greater, ops::greater_equal, ops::logical_and,
+               ops::logical_or, ops::logical_not>();
 }
 
 }  // namespace
