@@ -165,13 +165,4 @@ TEST(TileProgram, SaysWhatItCannotTile) {
   EXPECT_EQ(tiled(program_of("single", {1}), {"*"}).sections, 0);
 }
 
-TEST(TileProgram, CommonDimsAreInBothSets) {
-  hp::detail::dim_set a, b;
-  for (const int d : {3, 5, 40}) a.add(d);
-  for (const int d : {40, 2, 3}) b.add(d);
-  const hp::detail::dim_set both = a.common_with(b);
-  EXPECT_EQ(both.count, 2);
-  EXPECT_TRUE(both.has(3) && both.has(40) && !both.has(5) && !both.has(2));
-}
-
 }  // namespace

@@ -2,10 +2,10 @@
 #pragma once
 // A part of a step of a program: points whose coordinates along one or two named dims lie in intervals that repeat.
 //
-// A cut along a dim takes shards of the dim into equal parts: point x is in part `index` of `count` where x mod shard is in that one
-// of the equal intervals of [0, shard). A tile is a part of one cut, or of two, the inner one within each part of the outer
-// one; tiles are numbered inner parts first. Where every device holds whole shards of both dims, a tile is the same part of
-// each of them on every device.
+// A cut takes each shard of a dim into equal parts: point x is in part `index` of `count` where x mod shard is in that
+// interval of [0, shard). A tile is a part of one cut, or of two, the inner one within each part of the outer one; numbers
+// count inner parts first. Where every device holds whole shards of both dims, a tile is the same part of each of them on
+// every device.
 //
 // Laws: the tiles of a cut partition the points. A value that lacks one of the dims sees the cut along the other one alone
 // (`tile_in`); one that lacks both sees no cut. O(1).

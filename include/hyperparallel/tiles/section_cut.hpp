@@ -3,12 +3,13 @@
 // Along which named dims the steps of a section are cut into tiles.
 //
 // The outer cut is along a dim that all of them have: the one of which operands without it are read least often again, of
-// these the one with most parts. Where more tiles are asked for than it has parts, moves and the steps that other tiles read
-// from are cut along an inner dim as well: the one with most parts, of these the one with fewest runs of bytes; other steps, as
-// weight gradients that sum over it, keep to the outer cut.
+// these the one with most parts. Where more tiles are asked for than it has parts, moves and the steps that other tiles
+// read from are cut along an inner dim as well: the one with most parts, of these the one with fewest runs of bytes. Other
+// steps, as weight gradients that sum over the inner dim, keep to the outer cut.
 //
 // Laws: every device cuts alike, into whole shards; a value has at most `most_runs` runs of bytes in all tiles of a step.
-// Without a move or without an operator there is no cut. O(dims · accesses · tiles asked for), and accesses² for the inner one.
+// Without a move or without an operator there is no cut. O(dims · accesses · tiles asked for), and accesses² for the
+// inner cut.
 
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>

@@ -2,7 +2,8 @@
 #pragma once
 // The order of the steps of a section, some of them in tiles, in which moves hide behind operators.
 //
-// List scheduling on queues of operators, of vector operators where they have their own, and of moves. Of the steps and tiles that can begin first, a queue takes
+// List scheduling on queues of operators, of vector operators where they have their own, and of moves. Of the steps and
+// tiles that can begin first, a queue takes
 //   1. tiles of moves, and what they wait for: tile by tile;
 //   2. other tiles, as those of weight gradients, which no move takes on;
 //   3. steps beside the tiles; their moves only when all tiles of moves have begun.

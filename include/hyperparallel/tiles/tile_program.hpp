@@ -6,13 +6,12 @@
 //
 // A pattern marks operators of the graph by name, and with an operator those of its gradient. A *section* is a run of
 // steps of one phase with marked operators, the moves that bring what they read or take away what they make, and the
-// operators between these. Its tiles are parts of one named dim that passes through all of them: that of which operands are read
-// least often again, experts for products of experts; where more tiles are asked for than that dim has parts, each is cut along an
-// inner dim as well, as slots of an expert. Their order is that of section_order.hpp, so the queue of moves and that of operators
-// work on different tiles.
+// operators between these. Its tiles are parts of one named dim that passes through all of them, or of two
+// (section_cut.hpp): experts for products of experts, and slots of each where more tiles are asked for. Their order is that
+// of section_order.hpp, so the queue of moves and that of operators work on different tiles.
 //
-// An operator that has none of the dims of its section and that no marked operator of its phase reads from, a weight gradient of
-// rows, stays whole in it.
+// An operator that has none of the dims of its section and that no marked operator of its phase reads from, a weight
+// gradient of rows, stays whole in it.
 //
 // Laws: each tile of a step stands there once, and the rest of the program as before but for that order; a step comes
 // after what it reads, and after readers of what it writes. A section without a move, or without a dim that every device
