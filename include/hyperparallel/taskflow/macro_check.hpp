@@ -23,9 +23,7 @@
 #include <hyperparallel/taskflow/macro_contract.hpp>
 #include <hyperparallel/taskflow/macro_status.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 constexpr macro_status broken(macro_code code, int queue, int task, int other, int event, int slot) {
   return {code, -1, queue, task, other, event, slot};
@@ -251,6 +249,4 @@ constexpr macro_status check_instances(const Flow& f, const Schedule& s, const m
   return {};
 }
 
-}  // namespace detail
-
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail
