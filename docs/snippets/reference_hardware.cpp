@@ -43,11 +43,4 @@ static_assert(hp::missed_bytes(cache, hp::MiB, /*distance=*/193 * hp::MiB) == hp
 constexpr hp::vector_load load{.sent = 411 * hp::megabyte, .moved = 403 * hp::megabyte};
 static_assert(hp::choose_vector_split(die, 196 * hp::gigabyte, hp::matrix384::saturation, load).communication == 24);
 
-// The order in which 32 ranks serve their peers: links the slower side, far peers first; work the slower side, near.
-static_assert(hp::choose_rotation(supernode, 32, {.bytes = 15 * hp::megabyte}).kind ==
-              hp::rotation_kind::farthest_first);
-static_assert(hp::choose_rotation(supernode, 32, {.bytes = 15 * hp::megabyte, .work = hp::millisecond}).kind ==
-              hp::rotation_kind::nearest_first);
-static_assert(hp::rotation_peer(hp::rotation_kind::nearest_first, 32, /*rank=*/5, /*step=*/1) == 4);
-
 int main() {}

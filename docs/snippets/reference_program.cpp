@@ -5,40 +5,40 @@
 
 #include <hyperparallel/program.hpp>
 
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/layers.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+
 namespace hp = hyperparallel;
 
+hp::graph layer() {
+  hp::model_builder m({.activation = hp::bf16, .parameter = hp::bf16, .unrolled = true});
+  const int batch = m.dim("batch", 8), seq = m.dim("seq", 4096);
+  const int tokens = m.index_input("tokens", {batch, seq}), labels = m.index_input("labels", {batch, seq});
+  const int x = hp::token_embedding{.vocabulary = 256, .hidden = 7168}(m, tokens);
+  const int y = hp::mixture_of_experts{.experts = 64, .top_k = 8, .width = 2048}(m, x);
+  hp::language_head{.vocabulary = 256}(m, y, labels);
+  hp::differentiate(m.graph);
+  hp::append_optimizer(m.graph, {});
+  return m.graph;
+}
+
 int main() {
-  constexpr hp::moe_layer full{.hidden = 7168, .intermediate = 2048, .experts = 64, .top_k = 8, .tokens = 8 * 4096};
-  hp::moe_options choices;
-  choices.weight_buffers = 2;  // weights in DRAM, fetched through two buffers of each kind
+  const hp::device_value& die = hp::matrix384::device;
+  const hp::sharded_program program = hp::partition(layer(), hp::strategy_called("ep", 8).strategy);
 
-  const hp::moe_plan_result made = hp::make_moe_plan(full, /*devices=*/8, /*ranks=*/1, hp::matrix384::device,
-                                                     hp::matrix384::expert_all_to_all, choices);
-  assert(made.ok());  // the layer divides, the device can be priced, the window suffices
+  hp::lowering_options how{.topology = hp::interconnect_of(hp::matrix384::topology)};
+  how.tiles.push("moe.experts.*");
+  how.step_duration = hp::prices_of_steps(program, hp::kinds_of_moves(program, how.topology), die).duration;
+  const hp::lowered_program l = hp::lower_training(program, how);
+  assert(l.status.ok());  // lowered, and its runs are proved
 
-  hp::planned_flow flow(hp::moe_builder{made.plan}, hp::moe_machine(choices, 1),
-                        {choices.policy, choices.synchronisation});
-  assert(flow.verify().code == hp::verify_code::ok);
-  const hp::makespan_certificate certificate{flow.simulate().result.makespan, flow.bound().value};
-  assert(certificate.ratio() <= 10500);  // at most 1.05 times the bound
+  const hp::run_times t = hp::simulate(l, die);
+  assert(t.makespan * 100 <= t.bound.most() * 102);  // at most 1.02 times what no order is faster than
 
-  // docs/reference/program.md: choosing tiles
-  constexpr hp::moe_tiling tiles = hp::default_moe_tiling(full, 8, hp::matrix384::device);
-  static_assert(tiles.row_block >= 64);  // closed form, in a constant expression
-
-  hp::moe_options base;
-  base.pass = hp::moe_pass::backward;
-  const hp::matmul_reuse reuse{hp::matrix384::device, hp::l2_of(hp::matrix384::device), /*unhidden=*/100'000};
-  const hp::moe_tiling_choice choice =
-      hp::choose_moe_tiling(full, 8, hp::matrix384::device, hp::matrix384::expert_all_to_all, base, {}, reuse);
-  assert(choice.options.weight_gradients == hp::weight_gradient_order::last && choice.candidates > 100);
-
-  // docs/reference/program.md: buckets
-  const hp::histogram_buckets<4> limits{{1000, 1500, 3000, hp::dropless_pair_limit(full)}};
-  const hp::moe_buckets<4> buckets(full, 8, hp::matrix384::device, hp::matrix384::expert_all_to_all, {}, limits);
-  assert(buckets.status().ok());
-  const hp::bucket_choice step = buckets.choose(700);  // the fullest pair's rows; 512 if balanced
-  assert(step.code == hp::bucket_code::ok && buckets.capacity(step.bucket) == 768);
-  const hp::simulation_result run = buckets.run(step.bucket, [](int expert, int) { return expert == 0 ? 700 : 485; });
-  assert(run.code == hp::simulation_code::ok);
+  how.vector_queue = true;                    // vector operators beside products
+  how.synchronisation = 2 * hp::microsecond;  // from a step's end to a wait of another queue
+  const hp::tiles_chosen c = hp::lower_in_fastest_tiles(program, how, die, die.tier[0].bytes);
+  assert(c.ok() && c.tiles >= 8 && c.lowered.times.makespan < t.makespan);
 }
