@@ -44,9 +44,14 @@ hp::detail::proved_ranges places_of(const lowered& l) {
 /// Those that a step of this tile uses of one of the program's.
 void list_runs(const hp::detail::proved_ranges& places, int place, const hp::step_tile& tile,
                std::vector<long long>& list) {
-  const bool of_tile = places.is_cut_by(place, tile);
-  for (int i = places.first_run[place]; i < places.first_run[place + 1]; ++i)
-    if (!of_tile || places.tile_of_run[i] == tile.index) list.push_back(i);
+  const int first = places.first_run[place], count = places.first_run[place + 1] - first;
+  const hp::step_tile cut = place < places.cut.size ? places.cut[place] : hp::step_tile{};
+  const hp::tile_span met = hp::tiles_met(cut, tile);
+  for (int i = met.begin * count / cut.count; i < met.end * count / cut.count; ++i) list.push_back(first + i);
+}
+/// What a value sees of a tile.
+hp::step_tile tile_of(const lowered& l, int value, const hp::step_tile& tile) {
+  return hp::tile_in(l.program.graph.tensor[l.program.value[value].tensor], tile);
 }
 
 void print_places(const lowered& l, const hp::detail::proved_ranges& places) {
@@ -70,11 +75,13 @@ void print_row(const lowered& l, const hp::detail::proved_ranges& places, const 
   } else {
     if (s.is_move) {
       const hp::move_row& moved = l.pulls.of(s.index).row[k];
-      list_runs(places, hp::place_read(p, l.pulls.moves, s.index, moved), s.tile, reads);
-      list_runs(places, hp::place_written(p, l.pulls.moves, s.index, moved), s.tile, writes);
+      const hp::step_tile tile = tile_of(l, p.move[s.index].target, s.tile);
+      list_runs(places, hp::place_read(p, l.pulls.moves, s.index, moved), tile, reads);
+      list_runs(places, hp::place_written(p, l.pulls.moves, s.index, moved), tile, writes);
     } else {
-      hp::visit_values(
-          p, s, [&](int v, bool written) { list_runs(places, p.value[v].storage, s.tile, written ? writes : reads); });
+      hp::visit_values(p, s, [&](int v, bool written) {
+        list_runs(places, p.value[v].storage, tile_of(l, v, s.tile), written ? writes : reads);
+      });
     }
   }
   print_list(reads);
