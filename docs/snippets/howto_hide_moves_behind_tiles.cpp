@@ -111,12 +111,14 @@ int main() {
   assert(with_experts(one, 8, 2) == "119.096 5.204 17.369");
   assert(with_experts(one, 8, 4) == "117.162 3.268 17.369");
   assert(with_experts(one, 8, 8) == "116.269 2.369 17.369");
+  assert(with_experts(one, 8, 64) == "114.988 1.038 19.001");
   assert(with_sequence_parallelism(rows, 1) == "103.752 23.339 9.604");
   assert(with_sequence_parallelism(rows, 2) == "93.099 11.355 10.900");
   assert(with_sequence_parallelism(rows, 4) == "90.330 6.096 12.729");
   assert(with_experts(all, 64, 1).starts_with("5321.471 562.031"));
   assert(with_experts(all, 64, 2).starts_with("4851.607 92.097"));
   assert(with_experts(all, 64, 4).starts_with("4820.949 61.301"));
+  assert(with_experts(all, 64, 8).starts_with("4800.295 40.437"));
   hp::model_builder m({.unrolled = true});
   models::build_small_moe(m, one_layer::config);
   hp::differentiate(m.graph);

@@ -88,6 +88,10 @@ TEST(refusal_sentence, an_operator_on_extents_is_the_operator) {
                      "false}, hyperparallel::extents<8, 16>, extents<16, 8>>, operand<1>>")
                 .find("operand 1 of matmul is on another mesh than operand 0."),
             0U);
+  EXPECT_EQ(sentence("diag::operands_are_on_different_meshes<hyperparallel::operation<hp::elementwise<hp::ops::exp>{}, "
+                     "hyperparallel::extents<8>, extents<8>>, operand<1>>")
+                .find("operand 1 of exp is on another mesh"),
+            0U);
   EXPECT_EQ(
       sentence("operands_are_on_different_meshes<hyperparallel::ops::sum, operand<1>>").find("operand 1 of sum is"),
       0U);

@@ -99,9 +99,10 @@ constexpr void add_words(static_message& m, text_span s) {
   for (; s.begin != s.end; ++s.begin) m.add(*s.begin == '_' ? ' ' : *s.begin);
 }
 
-/// Of an operator on extents, the operator.
+/// Of an operator on extents, or one that is broadcast, the operator.
 constexpr text_span named_type(text_span s) {
-  const bool holds_one = is_called(head_of(s), "operation") || is_called(head_of(s), "listed");
+  const text_span head = head_of(s);
+  const bool holds_one = is_called(head, "operation") || is_called(head, "listed") || is_called(head, "elementwise");
   return holds_one ? named_type(arguments_of(s).item[0]) : head_of(s);
 }
 
