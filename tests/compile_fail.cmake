@@ -85,5 +85,5 @@ if(HYPERPARALLEL_OLDER_CLANG AND NOT HYPERPARALLEL_CORE_ONLY)
            COMMAND "${HYPERPARALLEL_OLDER_CLANG}" -std=c++20 -fsyntax-only -DNEGATIVE "-I${PROJECT_SOURCE_DIR}/include"
                    "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/dtensor/exponential_of_a_partial_sum.cpp")
   set_tests_properties(compile_fail.older_clang.names_the_operator PROPERTIES LABELS compile_fail PASS_REGULAR_EXPRESSION
-                       "error: [^\n]*partial_operand_is_refused<[^\n]*operation<[^,\n]*unary<[^\n]*functions::exp[,>]")
+                       "error: [^\n]*partial_operand_is_refused<[^\n]*operation<[^,\n]*elementwise<[^\n]*ops::exp[,>]")
 endif()

@@ -42,7 +42,10 @@ struct plan_with_accesses {
         const hp::extent_t n = own.dim[d].end - own.dim[d].begin, x = own.dim[d].begin + rest % n;
         rest /= n;
         in = within.dim[d].begin <= x && x < within.dim[d].end;
-        if (tensor.dim[d] == t.dim) in = in && x % t.shard / (t.shard / t.count) == t.index;
+        const int inner = t.inner.count, outer = t.count / inner;
+        if (tensor.dim[d] == t.dim) in = in && x % t.shard / (t.shard / outer) == t.index / inner;
+        if (inner > 1 && tensor.dim[d] == t.inner.dim)
+          in = in && x % t.inner.shard / (t.inner.shard / inner) == t.index % inner;
       }
       if (in && begin < 0) begin = e;
       if (in || begin < 0) continue;

@@ -98,7 +98,8 @@ TEST(trace_steps, has_a_span_for_each_task_on_its_row_at_its_time) {
   in_tiles.program.tiles = {"*.experts.*"};
   for (const int threads : {1, 2}) {
     in_tiles.program.execution.threads = threads;
-    EXPECT_TRUE(hold_trace("ep", in_tiles).contains("layers.0.moe.experts.down (contract), tile 2 of 2 of experts"));
+    EXPECT_TRUE(hold_trace("ep", in_tiles)
+                    .contains("layers.0.moe.experts.down (contract), tile 2 of 8 of experts and capacity"));
   }
 }
 
