@@ -40,12 +40,12 @@ inline verify_status judge_safety(const dynamic_taskflow& f, const dynamic_sched
   return verify(f, s, x);
 }
 
-constexpr int larger(int a, int b) { return a < b ? b : a; }
+constexpr int most_of(int a, int b) { return a < b ? b : a; }
 
 template <int... Number>
 constexpr int largest() {
   int found = 0;
-  ((found = larger(found, Number)), ...);
+  ((found = most_of(found, Number)), ...);
   return found;
 }
 
@@ -65,13 +65,13 @@ struct owned_macro_scratch
 template <taskflow_size Size, int Queues, int Blocks, int Uses, int Pairs, class Work>
 constexpr auto with_chain_scratch(const fixed_taskflow<Size>&, const macro_contract<Queues, Blocks, Uses, Pairs>&, int,
                                   int, const Work& work) {
-  macro_scratch<Queues, Size.events, Size.events * Queues, Pairs, larger(Size.slots, Blocks)> x;
+  macro_scratch<Queues, Size.events, Size.events * Queues, Pairs, most_of(Size.slots, Blocks)> x;
   return work(x);
 }
 template <class Work>
 auto with_chain_scratch(const dynamic_taskflow& f, const dynamic_macro_contract&, int queues, int blocks,
                         const Work& work) {
-  owned_macro_scratch x(f.size, queues, larger(f.size.slots, blocks));
+  owned_macro_scratch x(f.size, queues, most_of(f.size.slots, blocks));
   return work(x);
 }
 
@@ -85,7 +85,7 @@ constexpr macro_status with_table_scratch(const fixed_taskflow<Size>&, const Wor
 template <class Work, class... Contract>
 macro_status with_table_scratch(const dynamic_taskflow&, const Work& work, const Contract&... contract) {
   int most = 0;
-  ((most = larger(most, contract.blocks)), ...);
+  ((most = most_of(most, contract.blocks)), ...);
   owned_macro_scratch x({}, 0, most);
   return work(x);
 }
