@@ -20,7 +20,7 @@ using strategy = hp::strategy<mesh, hp::expert_parallel<"ep">, hp::data_parallel
 
 /// A step of training at full size, derived by the compiler: layouts, moves, tiles, queues, proof, timeline.
 using operators = hp::train_step<model, strategy, hp::adamw, hp::matrix384>;
-using tiles = hp::train_step<model, strategy, hp::adamw, hp::matrix384, hp::tiled<"*.experts.*">>;
+using tiles = hp::train_step<model, strategy, hp::adamw, hp::matrix384, hp::tiled<tiled_operators>>;
 
 // What a training stack's CI would hold. A change of model or cluster that breaks one of these does not build.
 static_assert(operators::verified && tiles::verified, "every interleaving of the tasks is safe");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Front header of hardware/: units, prices, devices, links, topologies, full meshes, collectives, caches, rotations,
+// Front header of hardware/: units, prices, devices, links, topologies, full meshes, collectives, caches,
 // splits of vector cores, presets.
 
 #include <hyperparallel/support/dialect.hpp>

@@ -61,7 +61,6 @@
 #include <hyperparallel/price/folded_period.hpp>
 #include <hyperparallel/price/layer_weights.hpp>
 #include <hyperparallel/price/lookahead.hpp>
-#include <hyperparallel/price/matmul_reuse.hpp>
 #include <hyperparallel/price/megatron_2022.hpp>
 #include <hyperparallel/price/module_times.hpp>
 #include <hyperparallel/price/parts_account.hpp>

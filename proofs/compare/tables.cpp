@@ -49,11 +49,6 @@ void list_runs(const hp::detail::proved_ranges& places, int place, const hp::ste
   const hp::tile_span met = hp::tiles_met(cut, tile);
   for (int i = met.begin * count / cut.count; i < met.end * count / cut.count; ++i) list.push_back(first + i);
 }
-/// What a value sees of a tile.
-hp::step_tile tile_of(const lowered& l, int value, const hp::step_tile& tile) {
-  return hp::tile_in(l.program.graph.tensor[l.program.value[value].tensor], tile);
-}
-
 void print_places(const lowered& l, const hp::detail::proved_ranges& places) {
   std::printf(" %d", places.run.size);
   for (const hp::detail::place_range& one : places.run)
@@ -75,12 +70,12 @@ void print_row(const lowered& l, const hp::detail::proved_ranges& places, const 
   } else {
     if (s.is_move) {
       const hp::move_row& moved = l.pulls.of(s.index).row[k];
-      const hp::step_tile tile = tile_of(l, p.move[s.index].target, s.tile);
+      const hp::step_tile tile = hp::tile_in(p, p.move[s.index].target, s.tile);
       list_runs(places, hp::place_read(p, l.pulls.moves, s.index, moved), tile, reads);
       list_runs(places, hp::place_written(p, l.pulls.moves, s.index, moved), tile, writes);
     } else {
       hp::visit_values(p, s, [&](int v, bool written) {
-        list_runs(places, p.value[v].storage, tile_of(l, v, s.tile), written ? writes : reads);
+        list_runs(places, p.value[v].storage, hp::tile_in(p, v, s.tile), written ? writes : reads);
       });
     }
   }

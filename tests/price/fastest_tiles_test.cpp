@@ -51,16 +51,17 @@ TEST(FastestTiles, AreTheFastestOfThoseThatFit) {
       how.step_duration = hp::prices_of_steps(p, hp::kinds_of_moves(p, how.topology), device).duration;
       const hp::lowered_program whole = hp::lower_training(p, {.topology = how.topology});
       ASSERT_TRUE(whole.status.ok());
+      how.synchronisation = i % 2 == 0 ? 0 : 50 * hp::microsecond;
       for (const extent_t room : {extent_t{0}, whole.addresses.high_water[0] / 10, hp::longest_time / 2}) {
         const extent_t memory = whole.addresses.high_water[0] + room;
-        extent_t best = hp::simulate(whole, device).makespan;
+        extent_t best = hp::simulate(whole, device, how.synchronisation).makespan;
         const extent_t untiled = best;
         int tiles = 1;
         for (int n = 2; n <= hp::most_tiles_tried; n *= 2) {
           how.most_tiles = n;
           const hp::lowered_program l = hp::lower_training(p, how);
           if (!l.status.ok() || l.addresses.high_water[0] > memory) continue;
-          const extent_t makespan = hp::simulate(l, device).makespan;
+          const extent_t makespan = hp::simulate(l, device, how.synchronisation).makespan;
           if (makespan >= best) continue;
           best = makespan;
           tiles = n;

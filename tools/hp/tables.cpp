@@ -37,10 +37,10 @@ anchor_rows all_anchors(const parameters& p, const offload_parameters& o) {
   const module_figures modules = play_modules(p);
   const double module_speed_up[] = {modules.speed_up(0), modules.speed_up(1), modules.speed_up(2)};
   anchor_rows rows;
-  for (const anchor_rows& part : {module_table(modules), end_to_end(p, module_speed_up), ceilings(p),
-                                  better_than_published(p, modules), l2_interleave(p), masking(p), skew(p),
-                                  host_swap_sweep(o), recompute_or_offload(o), longest_sequence(o, p.device(false)),
-                                  reactive_paging(o, p.device(false)), cache_offload_rows(), tensor_parallel_rows()})
+  for (const anchor_rows& part :
+       {module_table(modules), end_to_end(p, module_speed_up), ceilings(p), better_than_published(p, modules),
+        l2_interleave(p), masking(p), skew(p), host_swap_sweep(o), recompute_or_offload(o),
+        longest_sequence(o, p.device()), reactive_paging(o, p.device()), cache_offload_rows(), tensor_parallel_rows()})
     rows.insert(rows.end(), part.begin(), part.end());
   return rows;
 }

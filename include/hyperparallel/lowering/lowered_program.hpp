@@ -13,8 +13,8 @@
 // `plan_addresses`, and for each run that of `lower_class` and `prove_class`.
 //
 // The folder lowering/: how a sharded program becomes pulls, places, addresses and tasks, of the class of ranks or of all
-// ranks; images of that as constants, and messages between processes; programs with cache operators under a budget, MoE layers
-// as programs; and the proofs of all these. What they cost is in price/, what runs them in world/ and mpi/.
+// ranks; images of that as constants, and messages between processes; programs with cache operators under a budget; and the
+// proofs of all these. What they cost is in price/, what runs them in world/ and mpi/.
 
 #include <hyperparallel/lowering/lower_program.hpp>
 #include <hyperparallel/lowering/program_proof.hpp>

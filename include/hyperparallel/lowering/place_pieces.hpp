@@ -3,9 +3,9 @@
 // The pieces of places that tasks wait for: a storage that tiles write has one for each tile, any other place is one piece.
 //
 // Laws: a tile of the cut that wrote a storage touches its own piece there, one of a cut within or around that what it meets
-// (strategy/step_tile.hpp), everything else all pieces; pieces of a place are
-// numbered one after the other. A storage that two cuts write is one piece: its tasks wait for more than they need, and stand in
-// order. What a plan with pieces is worth says its proof, which knows of bytes. O(places + steps · accesses).
+// (strategy/step_tile.hpp), everything else all pieces; pieces of a place are numbered one after the other. A storage that
+// two cuts write is one piece: its tasks wait for more than they need, and stand in order. What a plan with pieces is worth
+// says its proof, which knows of bytes. O(places + steps · accesses).
 
 #include <hyperparallel/lowering/move_pulls.hpp>
 #include <hyperparallel/strategy/lifetimes.hpp>
@@ -47,8 +47,7 @@ class place_pieces {
     if (cut.dim == shared) return;
     const bool first = cut.dim < 0;
     if (first) cut = tile_at(tile, 0);
-    if (!are_of_one_cut(cut, tile) || !(tile_in(p.graph.tensor.item[v.tensor], tile) == tile))
-      cut = {shared, 0, 0, 1, {}};
+    if (!are_of_one_cut(cut, tile) || !(tile_in(p, value, tile) == tile)) cut = {shared, 0, 0, 1, {}};
   }
 
   static constexpr int shared = -2;

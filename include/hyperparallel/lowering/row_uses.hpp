@@ -124,8 +124,8 @@ class row_uses {
     extent_t& most = proof_.bytes[space % max_memory_tiers];
     most = larger(most, end - place_.first.item[space]);
   }
-  /// Calls visit(run) for those that a tile touches of what it sees as this value: all, unless the place is cut into tiles
-  /// of its cut, or of one within or around that.
+  /// Calls visit(run) for those that a tile touches: all, unless the place is cut into tiles of its cut, or of one within or
+  /// around that.
   template <class Visit>
   constexpr void visit_runs(int place, const step_tile& tile, const Visit& visit) const {
     const int first = place_.first_run.item[place], all = place_.first_run.item[place + 1] - first;
@@ -136,10 +136,6 @@ class row_uses {
     const step_tile& cut = place_.cut.item[place];
     const tile_span met = tiles_met(cut, tile);
     for (int i = met.begin * (all / cut.count); i < met.end * (all / cut.count); ++i) visit(first + i);
-  }
-  /// What a value sees of a tile of its step.
-  constexpr step_tile tile_of(int value, const step_tile& tile) const {
-    return tile_in(program_.graph.tensor.item[program_.value.item[value].tensor], tile);
   }
   constexpr place_range run_of(int run) const { return place_.run.item[run]; }
   constexpr void read(int place, const step_tile& tile) {
@@ -177,14 +173,15 @@ class row_uses {
     visit_values(program_, s, [&](int v, bool written) {
       check_block(v);
       if (s.is_move) return;
-      const step_tile tile = tile_of(v, s.tile);
+      const step_tile tile = tile_in(program_, v, s.tile);
       (written ? write(program_.value.item[v].storage, tile) : read(program_.value.item[v].storage, tile));
     });
     if (!s.is_move) return;
     const move_pulls& how = pulls_.of(s.index);
     const move_row& row = how.row.item[k];
     const int to = place_written(program_, pulls_.moves, s.index, row);
-    const step_tile tile = tile_of(program_.move.item[s.index].target, s.tile);  // source and target are of one tensor
+    const step_tile tile =
+        tile_in(program_, program_.move.item[s.index].target, s.tile);  // source and target are of one tensor
     read(place_read(program_, pulls_.moves, s.index, row), tile);
     write(to, tile);
     if (row.to < 0) return;

@@ -17,10 +17,13 @@
 //
 // `text` is the operator's factor rule (rule_text.hpp), and all that strategies ask. `gradient` names the backward
 // operators (gradient_writer.hpp); an operator without one is refused where a gradient reaches it, unless it says
-// `not_differentiable`. Further members, all optional, are those of operator_value.hpp under the same names; `flops`, a
-// function of `local_work`, where `flops_per_point` (1) does not tell the cost, and `scratch_bytes`, another; `linear`, operands in
-// which a function of elements is linear with the others fixed: pending sums of them pass on distributed tensors, and
-// models reduce them first. Kernels are the business of those who run the graph (operator_kernels.hpp). The library's operators are such structs, one file a family in ops/.
+// `not_differentiable`. Further members, all optional, are those of operator_value.hpp under the same names. Three more:
+//   flops          a function of `local_work`: the cost, where `flops_per_point` (1) does not tell it
+//   scratch_bytes  another: memory that a call reads and writes beside its operands
+//   linear         operands in which a function of elements is linear, the others fixed: on distributed tensors their pending
+//                  sums pass, models reduce them first
+// Kernels are the business of those who run the graph (operator_kernels.hpp). The library's operators are such structs, one
+// file a family in ops/.
 // Laws: no operator and no name stands twice in a list; built-in operators come first, in one order, in every list.
 
 #include <type_traits>

@@ -242,8 +242,8 @@ constexpr run_times simulate(const lowered_program& l, const device_value& d, ex
 }
 
 /// The same program with the times of its step. Of a program that is not lowered they stay unknown.
-constexpr lowered_program clocked(lowered_program&& l, const device_value& d) {
-  if (l.status.ok()) l.times = simulate(l, d);
+constexpr lowered_program clocked(lowered_program&& l, const device_value& d, extent_t synchronisation = 0) {
+  if (l.status.ok()) l.times = simulate(l, d, synchronisation);
   return static_cast<lowered_program&&>(l);
 }
 

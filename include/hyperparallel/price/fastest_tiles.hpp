@@ -9,6 +9,7 @@
 //
 // More tiles hide more of a move; but a device takes its time to begin each, small products fill it less, what has not the
 // dim of tiles is read again, and tiled values live longer. Tried are 1, 2, 4, … 64.
+// The clock of each waits `how.synchronisation` between queues, as the order of its tiles does.
 // Laws: the plan is one of those tried; none of them that stays within the memory is faster, and of equals it has fewest tiles. So
 // it is never slower than the plan without tiles. Where the patterns name nothing, or nothing beside a move, it is that plan.
 // O(numbers tried · lower_training).
@@ -34,12 +35,12 @@ constexpr tiles_chosen lower_in_fastest_tiles(const sharded_program& p, lowering
   lowering_options whole = how;
   whole.tiles.clear();
   tiles_chosen best;
-  best.lowered = clocked(lower_training(p, whole), d);
+  best.lowered = clocked(lower_training(p, whole), d, how.synchronisation);
   best.untiled = best.lowered.times.makespan;
   if (!how.tiles.empty()) how.step_duration = prices_of_steps(p, kinds_of_moves(p, how.topology), d).duration;
   for (int tiles = 2; tiles <= most_tiles_tried && best.ok() && !how.tiles.empty(); tiles *= 2) {
     how.most_tiles = tiles;
-    lowered_program next = clocked(lower_training(p, how), d);
+    lowered_program next = clocked(lower_training(p, how), d, how.synchronisation);
     if (next.status.code == lowering_code::tiles_match_nothing ||
         next.status.code == lowering_code::tiles_have_no_moves)
       break;

@@ -8,8 +8,8 @@
 // O(what its parts take); kinds of moves and their loads are found once for all.
 //
 // The folder price/: bytes, operations and seconds of a program or of its plan. Accounts and traffic of a step, the estimate
-// that searches compare plans by, the clock that plays every task of a plan (clock.hpp), stages of pipelines replayed, MoE
-// layers. What chooses by these prices is in search/ and planner/.
+// that searches compare plans by, the clock that plays every task of a plan (clock.hpp), stages of pipelines
+// replayed. What chooses by these prices is in search/ and planner/.
 
 #include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/hardware/presets.hpp>

@@ -180,7 +180,7 @@ struct written_values {
     return next == tile ? program_code::ok : program_code::tiles_are_out_of_order;
   }
   constexpr program_code why_unreadable(const sharded_program& p, int v, const step_tile& tile = {}) const {
-    const step_tile own = tile_in(p.graph.tensor.item[p.value.item[v].tensor], tile);
+    const step_tile own = tile_in(p, v, tile);
     if (!written[v] && tiles_met(tiles[v], own).end > tiles[v].index)
       return program_code::value_is_read_before_it_is_written;
     const int there = held[p.value.item[v].storage];  // another value's tiles may have come as far as this one

@@ -61,9 +61,7 @@ constexpr operator_work work_of(const sharded_program& p, const program_compute&
   const graph_operator& o = p.graph.op.item[c.op];
   const operator_value& value = p.graph.value_of(o);
   const mesh_shape& m = p.value.item[c.result[0]].layout.mesh;
-  const auto bytes_in_tile = [&](int v) {
-    return local_bytes(p, v) / tile_in(p.graph.tensor.item[p.value.item[v].tensor], tile).count;
-  };
+  const auto bytes_in_tile = [&](int v) { return local_bytes(p, v) / tile_in(p, v, tile).count; };
   operator_work w;
   w.unit = value.unit;
   w.flops = flops_of(p.graph, o, c.placement, m, tile);

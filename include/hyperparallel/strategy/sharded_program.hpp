@@ -225,4 +225,9 @@ constexpr extent_t times_of(const sharded_program& p, const program_step& s) {
   return repeats_of(p.graph, s.segment) * (every ? 1 : p.graph.micro_batches);
 }
 
+/// What a value sees of a tile of a step.
+constexpr step_tile tile_in(const sharded_program& p, int value, const step_tile& tile) {
+  return tile_in(p.graph.tensor.item[p.value.item[value].tensor], tile);
+}
+
 }}  // namespace hyperparallel::v0_2

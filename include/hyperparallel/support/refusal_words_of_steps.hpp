@@ -103,8 +103,6 @@ inline constexpr refusal_words step_refusal_table[] = {
     {"step_cannot_be_priced",
      "the step cannot be priced: {code}[, products of {products_of}][, vector work in {vector_work_in}][ on {type 2}]",
      "State the rate of each number format that the model computes in, or compute in another"},
-    {"moe_layer_does_not_fit_the_mesh", "the MoE layer does not fit the mesh: {code}, {extent} over {shards} devices",
-     "Choose sizes that divide"},
     {"kernel_does_not_take_its_operator",
      "the kernel of {type 1} does not take the views of {operands} operands and {tensors_made} results",
      "It takes (const_view<X>..., tensor_view<R>...), after a const local_operation&, or in a model a const "

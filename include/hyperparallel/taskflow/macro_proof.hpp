@@ -40,6 +40,14 @@ inline verify_status judge_safety(const dynamic_taskflow& f, const dynamic_sched
   return verify(f, s, x);
 }
 
+/// What the checker of structure or of safety says, as a refusal of macro tasks.
+constexpr macro_status refused(macro_code code, const flow_status& why) {
+  return {code, -1, -1, why.task, why.other, why.event, why.slot, why.code};
+}
+constexpr macro_status refused(macro_code code, const verify_status& why) {
+  return {code, -1, -1, why.task, why.other, why.event, why.slot, flow_code::ok, why.code};
+}
+
 constexpr int most_of(int a, int b) { return a < b ? b : a; }
 
 template <int... Number>
@@ -110,26 +118,9 @@ template <class Flow, class Schedule, class Contract>
 constexpr macro_status prove_chain(const macro_chain<Flow, Schedule, Contract>& chain, const tier_capacities& tiers) {
   chain.contract.proved = false;
   const flow_status structure = detail::judge_structure(chain.flow, chain.schedule.machine.ranks, tiers);
-  if (structure.code != flow_code::ok)
-    return {macro_code::chain_is_malformed,
-            -1,
-            -1,
-            structure.task,
-            structure.other,
-            structure.event,
-            structure.slot,
-            structure.code};
+  if (structure.code != flow_code::ok) return detail::refused(macro_code::chain_is_malformed, structure);
   const verify_status safety = detail::judge_safety(chain.flow, chain.schedule);
-  if (safety.code != verify_code::ok)
-    return {macro_code::chain_is_unsafe,
-            -1,
-            -1,
-            safety.task,
-            safety.other,
-            safety.event,
-            safety.slot,
-            flow_code::ok,
-            safety.code};
+  if (safety.code != verify_code::ok) return detail::refused(macro_code::chain_is_unsafe, safety);
   const macro_status found =
       detail::with_chain_scratch(chain.flow, chain.contract, queue_count(chain.schedule.machine), chain.contract.blocks,
                                  [&](auto& x) { return detail::check_contract(chain, x); });
@@ -144,26 +135,9 @@ template <class Flow, class Schedule, class... Contract>
 constexpr macro_status prove_macro_tasks(const Flow& f, const Schedule& s, const tier_capacities& tiers,
                                          const macro_table& table, const Contract&... contract) {
   const flow_status structure = detail::judge_structure(f, s.machine.ranks, tiers);
-  if (structure.code != flow_code::ok)
-    return {macro_code::flow_is_malformed,
-            -1,
-            -1,
-            structure.task,
-            structure.other,
-            structure.event,
-            structure.slot,
-            structure.code};
+  if (structure.code != flow_code::ok) return detail::refused(macro_code::flow_is_malformed, structure);
   const verify_status safety = detail::judge_safety(f, s);
-  if (safety.code != verify_code::ok)
-    return {macro_code::flow_is_unsafe,
-            -1,
-            -1,
-            safety.task,
-            safety.other,
-            safety.event,
-            safety.slot,
-            flow_code::ok,
-            safety.code};
+  if (safety.code != verify_code::ok) return detail::refused(macro_code::flow_is_unsafe, safety);
   return detail::with_table_scratch(
       f, [&](auto& x) { return detail::check_instances(f, s, table, x, contract...); }, contract...);
 }

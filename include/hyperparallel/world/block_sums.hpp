@@ -69,8 +69,6 @@ class block_sums {
     int first = 0, count = 0;
   };
   std::size_t at(int place, int rank) const { return static_cast<std::size_t>(place * ranks_ + rank); }
-  /// What the value's block has of a tile.
-  step_tile tile_of(int value, const step_tile& t) const;
   void find_cuts();
   void add_pieces(int place, int rank, const std::byte* block);
 

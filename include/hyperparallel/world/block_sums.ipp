@@ -15,7 +15,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 HYPERPARALLEL_BODY std::vector<byte_run> runs_of(const sharded_program& p, int value, const step_tile& tile, int rank) {
   const graph_tensor& t = p.graph.tensor[p.value[value].tensor];
-  if (tile_in(t, tile).dim < 0)
+  if (tile_in(p, value, tile).dim < 0)
     return {{0, volume(box_of(p, value, rank - first_rank_of(p, part_of_value(p, value)))) * bytes_of(t.type)}};
   std::vector<byte_run> runs;
   visit_bytes(p, value, tile, [&](extent_t begin, extent_t end) { runs.push_back({begin, end - begin}); });
@@ -58,16 +58,12 @@ HYPERPARALLEL_BODY block_sums::block_sums(const sharded_program& p, const progra
   }
 }
 
-HYPERPARALLEL_BODY step_tile block_sums::tile_of(int value, const step_tile& t) const {
-  return value < 0 ? step_tile{} : tile_in(program_.graph.tensor[program_.value[value].tensor], t);
-}
-
 HYPERPARALLEL_BODY void block_sums::find_cuts() {
   for (const program_step& s : program_.step)
     visit_values(program_, s, [&](int v, bool) {
       const std::size_t storage = static_cast<std::size_t>(program_.value[v].storage);
       value_[storage] = v;
-      const step_tile first = tile_at(tile_of(v, s.tile), 0);
+      const step_tile first = tile_at(tile_in(program_, v, s.tile), 0);
       if (first.dim < 0) return;
       for (const cut& c : cut_[storage])
         if (c.tile == first) return;
@@ -91,7 +87,7 @@ HYPERPARALLEL_BODY void block_sums::add_pieces(int place, int rank, const std::b
 
 HYPERPARALLEL_BODY block_sums::list block_sums::pieces_of(int place, int value, const step_tile& tile, int rank) const {
   const range all = range_[at(place, rank)];
-  const step_tile own = tile_of(value, tile);
+  const step_tile own = value < 0 ? step_tile{} : tile_in(program_, value, tile);
   const bool is_part = own.dim >= 0;
   int inside = 1, count = 1;  // of the cuts behind the tile's, and of its own
   for (std::size_t c = is_part ? cut_[static_cast<std::size_t>(place)].size() : 0; c-- > 0;) {

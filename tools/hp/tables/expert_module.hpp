@@ -161,7 +161,7 @@ inline std::int64_t uncovered(const intervals& covers, const intervals& over) {
 }
 
 inline module_run run_module(const parameters& p, const module_options& o) {
-  hp::device_value device = p.device(false);
+  hp::device_value device = p.device();
   if (o.tiles > 1) device.gmm_cold = device.gmm_warm;
   const int room = o.room > 0 ? o.room : balanced_rows(o.ep), rows = o.rows > 0 ? o.rows : room;
   const hp::lowered_program l = lowered_module(o, room, device);

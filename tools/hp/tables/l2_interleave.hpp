@@ -96,7 +96,7 @@ inline interleave_figures run_swiglu_add(const parameters& p, int rows, operator
   hp::reuse_tracker<std::int64_t*, int*> tracker{size.access_uses, sum.data(), last.data()};
   const std::int64_t overhead = order == operator_order::interleaved ? p.task_overhead.value : 0;
   const hp::cache_traffic traffic =
-      hp::price_by_reuse(f, s, 0, {p.device(true), p.cache(), hp::resource::aiv, overhead}, tracker);
+      hp::price_by_reuse(f, s, 0, {p.device(), p.cache(), hp::resource::aiv, overhead}, tracker);
 
   hp::owned_timeline line(size.tasks);
   hp::owned_simulation_scratch y(size, build.queues);

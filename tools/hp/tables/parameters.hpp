@@ -53,7 +53,6 @@ struct parameters {
   marked<std::int64_t> all_to_all_bandwidth{192 * hp::gigabyte, origin::fitted, fit};
   marked<std::int64_t> all_to_all_latency{60 * hp::microsecond, origin::fitted, fit};
   marked<hp::efficiency> gmm_serialized{hp::per_mille(696), origin::fitted, fit};
-  marked<hp::efficiency> tile_serialized{hp::per_mille(710), origin::fitted, fit};
   marked<hp::efficiency> gmm_fused{hp::per_mille(864), origin::fitted, fit};
   marked<std::int64_t> paper_hop{100 * hp::microsecond, origin::fitted,
                                  "fused rows of the same table; 80 to 120 us pass"};
@@ -62,14 +61,13 @@ struct parameters {
   marked<std::int64_t> all_to_all_share{170'000, origin::published, "share of a step, arXiv 2605.23764"};
   marked<std::int64_t> module_share{225'000, origin::fitted, "end-to-end speed-ups of arXiv 2605.23764"};
 
-  /// The die that all anchors are priced on; `tiles` says whether the waves of tiles are simulated, which leaves less
-  /// for the efficiency of serialized operators to explain.
-  constexpr hp::device_value device(bool tiles) const {
+  /// The die that all anchors are priced on.
+  constexpr hp::device_value device() const {
     hp::device_value d = hp::matrix384::device;
     d.tier[0].bandwidth = hbm_bandwidth.value;
     d.tier[0].reached = hbm_reached.value;
     d.l2_bytes = l2_bytes.value;
-    d.gmm_cold = tiles ? tile_serialized.value : gmm_serialized.value;
+    d.gmm_cold = gmm_serialized.value;
     d.gmm_warm = gmm_fused.value;
     d.task_overhead = task_overhead.value;
     return d;
@@ -98,8 +96,7 @@ struct parameters {
     add("rows of a vector task", vector_rows, std::to_string(vector_rows.value));
     add("all-to-all bandwidth", all_to_all_bandwidth, rate(all_to_all_bandwidth.value));
     add("all-to-all latency of a rank", all_to_all_latency, time(all_to_all_latency.value));
-    add("GMM efficiency, serialized, in closed form", gmm_serialized, to_text(gmm_serialized.value));
-    add("GMM efficiency, serialized, by tiles", tile_serialized, to_text(tile_serialized.value));
+    add("GMM efficiency, serialized", gmm_serialized, to_text(gmm_serialized.value));
     add("GMM efficiency, fused", gmm_fused, to_text(gmm_fused.value));
     add("hop of the paper's executor", paper_hop, time(paper_hop.value));
     add("hop of prompt wake-ups", prompt_hop, time(prompt_hop.value));

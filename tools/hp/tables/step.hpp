@@ -38,7 +38,7 @@ inline double matmul_milliseconds(const hp::device_value& d, hp::efficiency reac
 /// The published baseline over nothing but the grouped matmuls: at the efficiency of serialized operators the most that
 /// overlap alone can give, at that of fused ones the most that overlap and locality can.
 inline anchor_rows ceilings(const parameters& p) {
-  const hp::device_value d = p.device(false);
+  const hp::device_value d = p.device();
   const double baseline = published::module_at(8).serialized();
   return {{"A3", "ceiling, EP8: overlap only", "x", 1.34, baseline / matmul_milliseconds(d, d.gmm_cold, 3),
            criterion::absolute, 0.01, 3},
