@@ -86,8 +86,6 @@ inline constexpr partial_words subtracts = falling(rising(linear_together(~0u), 
 inline constexpr partial_words products = both_by(linear_in_each(0b11u), reduce_op::prod);
 /// x / y.
 inline constexpr partial_words quotients = both_by(linear_in_each(0b01u), reduce_op::prod);
-/// g(x) · y: sum and avg of y.
-inline constexpr partial_words gates = linear_in_each(0b10u);
 inline constexpr partial_words takes_larger = both_or_one(reduce_op::max, reduce_op::min);
 inline constexpr partial_words takes_smaller = both_or_one(reduce_op::min, reduce_op::max);
 /// x > y and x >= y, as truth values.
