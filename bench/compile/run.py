@@ -5,7 +5,8 @@
 Each row of ceilings.json is the cost of one translation unit of units.py, mostly net of a base unit, with the compiler's
 options that the row names: those of a user who optimises, of compiled mode. Costs are user plus
 system time of the compiler and its children, so a busy machine disturbs them little. All units run in turn, round after
-round, and medians count. Ceilings scale by the cost of the calibration unit, measured in the same rounds.
+round, and medians count. Ceilings scale by the cost of the calibration unit, measured in the same rounds; rows of unit
+"regex" are multiples of what <regex> costs in these rounds, and so are their ceilings.
 
 Exit status: 0 when all rows that bind hold (with --quick: when all units compile), 1 otherwise, 2 for a wrong call.
 """
@@ -32,6 +33,7 @@ LIMITS = {
 DEFAULT_COMPILERS = ["g++", "clang++-19"]
 CALIBRATION = ("calibration", 0, ())
 EMPTY = ("empty", 0, ())
+REGEX = ("standard_include", "regex", ("-O2",))
 
 
 class CompileError(Exception):
@@ -69,7 +71,8 @@ def units_of(row):
 
 def measure(compiler, brand, rows, runs, folder):
     """Medians (milliseconds, MiB) of every unit that the rows need, from interleaved runs."""
-    needed = dict.fromkeys([EMPTY, CALIBRATION, *(unit for row in rows.values() for unit in units_of(row))])
+    yardsticks = [EMPTY, CALIBRATION] + [REGEX] * any(row["unit"] == "regex" for row in rows.values())
+    needed = dict.fromkeys([*yardsticks, *(unit for row in rows.values() for unit in units_of(row))])
     samples = {unit: [] for unit in needed}
     sources = {}
     for family, items, options in needed:
@@ -87,11 +90,13 @@ def judge(name, row, brand, cost, scale):
     time, memory = cost[unit_of(row, "of")]
     less_time, less_memory = cost[unit_of(row, "less")] if "less" in row else (0.0, 0.0)
     items = row.get("items", 1)
-    measured = (time - less_time) / items * (1e3 if row["unit"] == "us" else 1)
+    is_multiple = row["unit"] == "regex"
+    one = cost[REGEX][0] - cost[EMPTY][0] if is_multiple else {"us": 1e-3, "ms": 1}[row["unit"]]
+    measured = (time - less_time) / items / one
     kib = (memory - less_memory) * 1024 / items
     line = {"row": name, "text": row["text"], "unit": row["unit"], "measured": measured, "binds": row.get("binds", False)}
     line["in_calibrations"] = (time - less_time) / items / cost["net calibration"]
-    line["ceiling"] = row["ceiling"][brand] * scale if brand in row.get("ceiling", {}) else None
+    line["ceiling"] = row["ceiling"][brand] * (1 if is_multiple else scale) if brand in row.get("ceiling", {}) else None
     line["ratio"] = measured / line["ceiling"] if line["ceiling"] else None
     per_item = "kib" in row
     line["memory"] = kib if per_item else memory

@@ -42,6 +42,11 @@ def include(header):
     return f"#include <hyperparallel/{header}>\n"
 
 
+def standard_include(header):
+    """What the costs of fronts are multiples of: a standard header that everybody has waited for."""
+    return f"#include <{header}>\n"
+
+
 def example(name):
     """A program of examples/, as it is."""
     return f'#include "{EXAMPLES / name}"\n'
@@ -668,6 +673,7 @@ FAMILIES = {
     "calibration": calibration,
     "empty": empty,
     "include": include,
+    "standard_include": standard_include,
     "example": example,
     "layouts": layouts,
     "plans_on_four_axes": plans_on_four_axes,

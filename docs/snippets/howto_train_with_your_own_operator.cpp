@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include <hyperparallel/check/check_operator.hpp>
 #include <hyperparallel/dtensor.hpp>
-#include <hyperparallel/runtime.hpp>
 #include <hyperparallel/train.hpp>
 
 namespace hp = hyperparallel;

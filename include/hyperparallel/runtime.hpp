@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs and moves on simulated ranks. Those who use them include by name: memory tiers by hand
-// (tiers/offload_session.hpp, tiers/saved_tensors.hpp), optional back ends (world/eigen_kernels.hpp).
+// (tiers/offload_session.hpp, tiers/saved_tensors.hpp), an operator held against itself (check/check_operator.hpp),
+// optional back ends (world/eigen_kernels.hpp).
 
 #include <hyperparallel/support/dialect.hpp>
 
-#include <hyperparallel/check/check_operator.hpp>
 #include <hyperparallel/exec/arena.hpp>
 #include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/kernels/choice.hpp>

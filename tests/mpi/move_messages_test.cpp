@@ -44,7 +44,7 @@ struct moved {
   hp::program_pulls pulls;
   const hp::mpi_world& world;
   hp::program_memory alone, own;
-  std::vector<hp::move_task> tasks;
+  hp::detail::light_vector<hp::move_task> tasks;
   std::deque<move_messages> parts;
   std::deque<hp::arena> staging;
 

@@ -23,7 +23,7 @@ struct moved {
   hp::program_pulls pulls;
   hp::program_slots slots;
   hp::program_memory memory;
-  std::vector<hp::move_task> tasks;
+  hp::detail::light_vector<hp::move_task> tasks;
 
   moved(const hp::sharded_program& p, std::mt19937& random) : moved(p, hp::kinds_of_moves(p), random) {}
   /// With moves of its own.

@@ -62,7 +62,7 @@ TEST(BlockChecksum, ChangesOfTwoWordsDoNotCancel) {
 TEST(BlockChecksum, OnlyTheBytesOfTheRunsCount) {
   std::mt19937 random(3);
   std::vector<std::byte> b = random_bytes(100, random);
-  const std::vector<hp::detail::byte_run> runs{{0, 10}, {20, 40}, {99, 1}};
+  const hp::detail::light_vector<hp::detail::byte_run> runs{{0, 10}, {20, 40}, {99, 1}};
   const std::uint64_t sum = hp::detail::block_checksum(b.data(), runs);
   for (std::size_t i = 0; i < b.size(); ++i) {
     b[i] ^= std::byte{4};

@@ -70,7 +70,7 @@ TEST(BlockSums, TilesAreThePiecesOfABlock) {
         kinds = std::max(kinds, static_cast<int>(all.size()) / step.tile.count);
         // A change of a byte of the tile is one of one of its pieces, and of no other.
         s.sums.take(all);
-        const std::vector<hp::detail::byte_run> runs = hp::detail::runs_of(s.program, v, step.tile, 0);
+        const auto runs = hp::detail::runs_of(s.program, v, step.tile, 0);
         for (const hp::detail::byte_run& run : {runs.front(), runs.back()}) {
           std::byte& last = s.memory.block(v, 0)[run.begin + run.bytes - 1];
           last ^= std::byte{1};

@@ -328,7 +328,7 @@ TEST(TaskChecks, FindACopyThatIsNotWhatTheSecondOneBrings) {
   const float x[] = {1, 2, 3, 4};
   memory.scatter(0, reinterpret_cast<const std::byte*>(x));
   checks.sums()->take(0);
-  const std::vector<hp::move_task> tasks = hp::transfers_of(p, pulls, memory, 0);
+  const auto tasks = hp::transfers_of(p, pulls, memory, 0);
   for (int r = 0; r < 2; ++r) checks.move(0, 0, r, 1, tasks[static_cast<std::size_t>(r)]);
   checks.sums()->check(1);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <hyperparallel/dtensor/apply_rule.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -14,7 +15,7 @@ namespace hyperparallel { inline namespace v0_2 {
 HYPERPARALLEL_BODY placed_operation place_operation(const factor_rule& rule, std::span<const dynamic_dtensor> operands,
                                                     std::span<const data_type> types) {
   const int count = static_cast<int>(operands.size());
-  std::vector<const layout_value*> layouts;
+  detail::light_vector<const layout_value*> layouts;
   std::vector<shape> shapes;
   for (const dynamic_dtensor& x : operands) {
     if (!(x.group() == operands[0].group())) throw group_error(rule.name.text, static_cast<int>(layouts.size()));

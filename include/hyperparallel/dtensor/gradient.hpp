@@ -99,7 +99,7 @@ struct step_back {
                  through(static_cast<const Node&>(*node), parts, results{}));
     }
     forget_kind(parts, &kind_of_node<Node>);
-    parts.insert(parts.end(), next.begin(), next.end());
+    for (auto& one : next) parts.push_back(std::move(one));
   }
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <hyperparallel/dtensor/dynamic_dtensor.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -27,10 +28,10 @@ struct gradient_part {
   std::int64_t from;
   dynamic_dtensor gradient;
 };
-using gradient_parts = std::vector<gradient_part>;
+using gradient_parts = detail::light_vector<gradient_part>;
 
 /// The nodes of a kind that have parts, the last made first. O(parts · nodes).
-std::vector<std::shared_ptr<const gradient_node>> nodes_of_kind(const gradient_parts& parts, const void* kind);
+detail::light_vector<std::shared_ptr<const gradient_node>> nodes_of_kind(const gradient_parts& parts, const void* kind);
 
 /// The sum of a result's parts in layout `to`, in the order in which a graph's gradients are joined: operators that
 /// stand later in the program first, up to 8 at a time. Zeros where there are none. Domain: some node has a part.

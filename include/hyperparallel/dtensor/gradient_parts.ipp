@@ -8,6 +8,7 @@
 
 #include <hyperparallel/dtensor/gradient_parts.hpp>
 #include <hyperparallel/dtensor/listed_operation.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -24,12 +25,12 @@ HYPERPARALLEL_BODY std::int64_t next_node_number() {
 HYPERPARALLEL_BODY gradient_node::gradient_node(const void* of, std::vector<shape> made)
     : kind(of), number(detail::next_node_number()), results(std::move(made)) {}
 
-HYPERPARALLEL_BODY std::vector<std::shared_ptr<const gradient_node>> nodes_of_kind(const gradient_parts& parts,
-                                                                                   const void* kind) {
-  std::vector<std::shared_ptr<const gradient_node>> nodes;
+HYPERPARALLEL_BODY detail::light_vector<std::shared_ptr<const gradient_node>> nodes_of_kind(const gradient_parts& parts,
+                                                                                            const void* kind) {
+  detail::light_vector<std::shared_ptr<const gradient_node>> nodes;
   for (const gradient_part& p : parts) {
     if (p.node->kind != kind) continue;
-    auto at = nodes.begin();
+    std::shared_ptr<const gradient_node>* at = nodes.begin();
     while (at != nodes.end() && (*at)->number > p.node->number) ++at;
     if (at == nodes.end() || *at != p.node) nodes.insert(at, p.node);
   }
@@ -58,10 +59,10 @@ HYPERPARALLEL_BODY dynamic_dtensor joined_sum(const std::vector<dynamic_dtensor>
 
 HYPERPARALLEL_BODY dynamic_dtensor joined_gradient(const gradient_parts& parts, const gradient_node& node, int result,
                                                    data_type type, const layout_value& to) {
-  std::vector<const gradient_part*> mine;
+  detail::light_vector<const gradient_part*> mine;
   for (const gradient_part& p : parts) {
     if (p.node.get() != &node || p.result != result) continue;
-    auto at = mine.end();
+    const gradient_part** at = mine.end();
     while (at != mine.begin() && (*(at - 1))->from < p.from) --at;
     mine.insert(at, &p);
   }
@@ -73,7 +74,10 @@ HYPERPARALLEL_BODY dynamic_dtensor joined_gradient(const gradient_parts& parts, 
 }
 
 HYPERPARALLEL_BODY void forget_kind(gradient_parts& parts, const void* kind) {
-  std::erase_if(parts, [kind](const gradient_part& p) { return p.node->kind == kind; });
+  gradient_parts others;
+  for (gradient_part& p : parts)
+    if (p.node->kind != kind) others.push_back(std::move(p));
+  parts = std::move(others);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <hyperparallel/dtensor/dynamic_dtensor.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/redistribution/busiest_receiver.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -33,7 +34,7 @@ namespace detail {
 struct framed_blocks {
   data_type type = data_type::f32;
   std::vector<dynamic_dtensor::block> block{};
-  std::vector<box> frame{};
+  detail::light_vector<box> frame{};
 };
 
 /// `part` of a position's block as a row-major block of its own: shared where it is one run, else copied.

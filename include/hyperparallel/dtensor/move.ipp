@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <hyperparallel/dtensor/move.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/transfer/move_task.hpp>
 
@@ -61,7 +62,8 @@ HYPERPARALLEL_BODY dynamic_dtensor redistribute(const dynamic_dtensor& x, const 
   }
   for (int i = 0; i < plan.step_count; ++i) {
     const move_step& step = plan.step[i];
-    detail::framed_blocks next{x.type(), std::vector<dynamic_dtensor::block>(positions), std::vector<box>(positions)};
+    detail::framed_blocks next{x.type(), std::vector<dynamic_dtensor::block>(positions),
+                               detail::light_vector<box>(positions)};
     x.group().for_each_rank(name_of(step.kind), [&](int p) {
       const std::size_t at = static_cast<std::size_t>(p);
       next.frame[at] = target_frame(step, plan.shape, p);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <hyperparallel/dtensor/sharded_set.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -20,7 +21,7 @@ HYPERPARALLEL_BODY std::map<std::string, dynamic_dtensor> shard(const std::map<s
                                                                 const dynamic_sharding_plan& plan) {
   std::vector<const char*> names;
   for (const auto& [name, tensor] : tensors) names.push_back(name.c_str());
-  std::vector<plan_entry> entries;
+  detail::light_vector<plan_entry> entries;
   for (const auto& [pattern, layout] : plan) entries.push_back({plan_subject::parameter, pattern.c_str()});
   const int count = static_cast<int>(entries.size());
   const sharding_plan_status s =

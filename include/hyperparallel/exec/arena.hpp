@@ -14,8 +14,8 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -106,7 +106,7 @@ class arena_set {
 
   int ranks_ = 0;
   int tiers_ = 0;
-  std::vector<arena> arenas_;
+  detail::light_vector<arena> arenas_;
 };
 
 }}  // namespace hyperparallel::v0_2

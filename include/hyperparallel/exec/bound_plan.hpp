@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <hyperparallel/exec/failure.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/support/owned.hpp>
 #include <hyperparallel/taskflow/grown_execution_table.hpp>
 #include <hyperparallel/taskflow/lower_execution.hpp>
@@ -68,7 +69,7 @@ inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 template <class Flow, class Schedule>
 void check_queues(const Flow& f, const Schedule& s) {
   const int queues = queue_count(s.machine);
-  std::vector<char> seen(at(f.size.tasks), 0);
+  detail::light_vector<char> seen(at(f.size.tasks), 0);
   if (s.task_count != f.size.tasks)
     throw bind_error("the schedule holds " + std::to_string(s.task_count) + " tasks, the taskflow " +
                      std::to_string(f.size.tasks));
@@ -164,7 +165,7 @@ class bound_plan {
   /// What each queue holds.
   template <class Flow, class Table>
   void add_up(const Flow& f, const Table& t) {
-    use_.assign(detail::at(t.size.queues), {});
+    use_.resize(detail::at(t.size.queues));
     for (int q = 0; q < t.size.queues; ++q)
       for (int r = t.queue_begin[q]; r < t.queue_begin[q + 1]; ++r) {
         const hyperparallel::task& one = f.task[t.record[r].task];
@@ -174,11 +175,11 @@ class bound_plan {
 
   detail::owned<owned_execution_table> table_;
   detail::owned<grown_execution_table> grown_;
-  std::vector<queue_use> use_;
-  std::vector<task> task_;
-  std::vector<wait> wait_;
+  detail::light_vector<queue_use> use_;
+  detail::light_vector<task> task_;
+  detail::light_vector<wait> wait_;
   std::vector<int> signal_;
-  std::vector<access> access_;
+  detail::light_vector<access> access_;
   plan_view view_;
 };
 

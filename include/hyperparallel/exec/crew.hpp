@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <hyperparallel/exec/cores.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/exec/parking.hpp>
 #include <hyperparallel/support/owned.hpp>
 
@@ -87,7 +88,7 @@ class crew {
   alignas(cache_line) std::atomic<std::uint32_t> run_{0};
   std::atomic<bool> dismissed_{false};
   alignas(cache_line) std::atomic<int> done_{0};
-  std::vector<std::thread> thread_;
+  detail::light_vector<std::thread> thread_;
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <hyperparallel/exec/diagnosis.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
@@ -42,7 +43,7 @@ HYPERPARALLEL_BODY waiting_task find_waiting(const plan_view& p, const program_n
     return w;
   };
   const auto waits_of = [&](int record) {
-    std::vector<word_wait> waits;
+    detail::light_vector<word_wait> waits;
     if (p.task == nullptr) {
       waits.assign(p.wait + wait_begin(p, record), p.wait + p.record[record].wait_end);
     } else {

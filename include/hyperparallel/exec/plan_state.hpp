@@ -24,6 +24,7 @@
 #include <hyperparallel/exec/core_loss.hpp>
 #include <hyperparallel/exec/execution.hpp>
 #include <hyperparallel/exec/kernel.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/exec/parking.hpp>
 #include <hyperparallel/exec/sync_words.hpp>
 #include <hyperparallel/support/owned.hpp>
@@ -184,9 +185,9 @@ class plan_state {
   sync_words words_;
   detail::owned<queue_state[]> queue_;
   detail::owned<worker_state[]> worker_;
-  std::vector<int> home_;               ///< queue -> worker
-  std::vector<std::uint64_t> servers_;  ///< queue -> the workers that may run it
-  std::vector<bound_kernel> kernel_;    ///< by operation, from the plan's first one
+  std::vector<int> home_;                      ///< queue -> worker
+  std::vector<std::uint64_t> servers_;         ///< queue -> the workers that may run it
+  detail::light_vector<bound_kernel> kernel_;  ///< by operation, from the plan's first one
   const bool waiters_fence_;
   std::atomic<std::uint32_t> generation_{0};
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/exec/worker_share.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
@@ -53,7 +54,7 @@ HYPERPARALLEL_BODY worker_share share_queues(const plan_view& p, const executor_
   const int asked = options.threads > 0 ? options.threads : available;
   std::vector<std::int64_t> load;
   std::vector<int> used, copying;
-  std::vector<std::pair<int, std::size_t>> beside;  ///< queue, and which of `used` it goes with
+  detail::light_vector<std::pair<int, std::size_t>> beside;  ///< queue, and which of `used` it goes with
   for (int q = 0; q < p.size.queues; ++q) {
     const auto [kind, sum] = p.use[q];
     if (sum == 0) continue;

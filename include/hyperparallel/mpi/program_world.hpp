@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 #include <hyperparallel/mpi/program_run.hpp>
 #include <hyperparallel/mpi/program_statement.hpp>
@@ -147,7 +148,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   /// What is on its way when a value is read.
   struct reading {
     detail::mpi_messages messages;
-    std::vector<gathered_block> block{};
+    detail::light_vector<gathered_block> block{};
     std::vector<std::int64_t> place{};  ///< of each block in staging
     arena staging{};
 

@@ -16,8 +16,8 @@
 #include <limits>
 #include <span>
 #include <utility>
-#include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/kernels/fold_terms.hpp>
 #include <hyperparallel/kernels/streaming_copy.hpp>
 #include <hyperparallel/transfer/copy_boxes.hpp>
@@ -162,10 +162,10 @@ class copy_schedule {
   void move_run(const member& m, std::int64_t offset, const std::int64_t* index, store_kind stores,
                 std::int64_t ahead) const;
 
-  std::vector<member> member_;  ///< by group, in a group by source address
-  std::vector<group> group_;    ///< by the source address of their first member
-  std::vector<const std::byte*> term_;
-  std::vector<kernels::term_fold> fold_;
+  detail::light_vector<member> member_;  ///< by group, in a group by source address
+  detail::light_vector<group> group_;    ///< by the source address of their first member
+  detail::light_vector<const std::byte*> term_;
+  detail::light_vector<kernels::term_fold> fold_;
   std::int64_t bytes_ = 0;
 };
 

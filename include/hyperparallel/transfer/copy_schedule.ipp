@@ -9,7 +9,6 @@
 #include <limits>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/transfer/copy_schedule.hpp>
@@ -22,7 +21,7 @@ HYPERPARALLEL_BODY copy_schedule::copy_schedule(std::span<const copy_record> cop
   for (const fold_record& r : folds) {
     add(r.copy, {r.sources.front(), r.target, static_cast<int>(term_.size()), static_cast<int>(r.sources.size()),
                  static_cast<int>(fold_.size())});
-    term_.insert(term_.end(), r.sources.begin(), r.sources.end());
+    for (const std::byte* const source : r.sources) term_.push_back(source);
     fold_.push_back(r.fold);
   }
   arrange();

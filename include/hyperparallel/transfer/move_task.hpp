@@ -9,8 +9,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/transfer/step_records.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -54,8 +54,8 @@ class move_task {
   kernels::term_fold fold_{};
   block_fill fill_{};
   std::int64_t received_ = 0;
-  std::vector<part> part_;
-  std::vector<const std::byte*> term_;
+  detail::light_vector<part> part_;
+  detail::light_vector<const std::byte*> term_;
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -29,6 +29,7 @@
 
 #include <hyperparallel/exec/arena.hpp>
 #include <hyperparallel/exec/huge_pages.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/support/owned.hpp>
 #include <hyperparallel/transfer/parallel_copy.hpp>
@@ -120,10 +121,10 @@ class arena_redistribution {
 
   planned_tensor tensor_;
   arena_set arenas_;
-  std::vector<std::vector<std::byte*>> block_;  ///< by stage and position
-  std::vector<std::int64_t> received_;          ///< by position of the target
-  std::vector<std::pair<block_fill, std::byte*>> fills_;
-  std::vector<detail::owned<parallel_copy>> step_;
+  detail::light_vector<detail::light_vector<std::byte*>> block_;  ///< by stage and position
+  std::vector<std::int64_t> received_;                            ///< by position of the target
+  detail::light_vector<std::pair<block_fill, std::byte*>> fills_;
+  detail::light_vector<detail::owned<parallel_copy>> step_;
   std::atomic<bool> cancelled_{false};
 };
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/transfer/redistribute.hpp>
 
@@ -44,9 +44,9 @@ HYPERPARALLEL_BODY arena_redistribution::arena_redistribution(const planned_tens
 }
 
 HYPERPARALLEL_BODY copy_schedule arena_redistribution::schedule_of_step(int step) {
-  std::vector<copy_record> copies;
-  std::vector<fold_record> folds;
-  std::vector<std::vector<const std::byte*>> terms;
+  detail::light_vector<copy_record> copies;
+  detail::light_vector<fold_record> folds;
+  detail::light_vector<detail::light_vector<const std::byte*>> terms;
   for (int p = 0; p < tensor_.positions(step + 1); ++p) {
     const receiver_records of = records_of(plan(), step, p, tensor_.element);
     received_[static_cast<std::size_t>(p)] += of.received;
@@ -56,7 +56,7 @@ HYPERPARALLEL_BODY copy_schedule arena_redistribution::schedule_of_step(int step
         copies.push_back({r.copy, block(step, *of.senders(r)), target});
         continue;
       }
-      std::vector<const std::byte*>& sources = terms.emplace_back();
+      detail::light_vector<const std::byte*>& sources = terms.emplace_back();
       for (int t = 0; t < r.terms; ++t) sources.push_back(block(step, of.senders(r)[t]));
       folds.push_back({r.copy, sources, target, of.fold});
     }

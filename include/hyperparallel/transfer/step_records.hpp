@@ -14,6 +14,7 @@
 #include <cstring>
 #include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/redistribution/move_rows.hpp>
 #include <hyperparallel/transfer/copy_schedule.hpp>
 #include <hyperparallel/transfer/planned_tensor.hpp>
@@ -74,7 +75,7 @@ struct receiver_records {
   std::int64_t received = 0;  ///< that others bring
   kernels::term_fold fold{};
   block_fill fill{};
-  std::vector<step_record> record{};
+  detail::light_vector<step_record> record{};
   std::vector<int> sender{};  ///< of each term: its position on the source's mesh, or in the block before
 
   const int* senders(const step_record& r) const { return sender.data() + r.first_term; }

@@ -11,7 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
+
+#include <hyperparallel/exec/light_vector.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
@@ -53,7 +54,7 @@ inline std::uint64_t block_checksum(const std::byte* bytes, std::int64_t count, 
   return joined_product(last ^ odd[2], sum ^ odd[0]);
 }
 
-inline std::uint64_t block_checksum(const std::byte* block, const std::vector<byte_run>& runs) {
+inline std::uint64_t block_checksum(const std::byte* block, const detail::light_vector<byte_run>& runs) {
   std::uint64_t sum = 0;
   for (const byte_run& r : runs) sum = block_checksum(block + r.begin, r.bytes, sum);
   return sum;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/lowering/program_slots.hpp>
 #include <hyperparallel/tiles/tile_box.hpp>
 #include <hyperparallel/world/block_checksum.hpp>
@@ -21,14 +22,14 @@
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Bytes that a step touches of a value's block on a rank: those of its tile, or all.
-std::vector<byte_run> runs_of(const sharded_program& p, int value, const step_tile& tile, int rank);
+light_vector<byte_run> runs_of(const sharded_program& p, int value, const step_tile& tile, int rank);
 
 class block_sums {
  public:
   /// Bytes of a block that are written together.
   struct piece {
     const std::byte* block = nullptr;
-    std::vector<byte_run> run;
+    light_vector<byte_run> run;
     std::uint64_t sum = 0;
     bool known = false;
   };
@@ -74,11 +75,11 @@ class block_sums {
 
   const sharded_program& program_;
   int ranks_;
-  std::vector<int> value_;             ///< of each storage: one that steps touch, or -1
-  std::vector<std::vector<cut>> cut_;  ///< of each storage; a piece counts their indices, the last one fastest
-  std::vector<range> range_;           ///< of each place and rank: its pieces
-  std::vector<piece> piece_;
-  std::vector<home> home_;  ///< of each piece
+  std::vector<int> value_;               ///< of each storage: one that steps touch, or -1
+  light_vector<light_vector<cut>> cut_;  ///< of each storage; a piece counts their indices, the last one fastest
+  light_vector<range> range_;            ///< of each place and rank: its pieces
+  light_vector<piece> piece_;
+  light_vector<home> home_;  ///< of each piece
 };
 
 }}}  // namespace hyperparallel::v0_2::detail

@@ -6,25 +6,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/world/block_sums.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
-HYPERPARALLEL_BODY std::vector<byte_run> runs_of(const sharded_program& p, int value, const step_tile& tile, int rank) {
+HYPERPARALLEL_BODY light_vector<byte_run> runs_of(const sharded_program& p, int value, const step_tile& tile,
+                                                  int rank) {
   const graph_tensor& t = p.graph.tensor[p.value[value].tensor];
   if (tile_in(p, value, tile).dim < 0)
     return {{0, volume(box_of(p, value, rank - first_rank_of(p, part_of_value(p, value)))) * bytes_of(t.type)}};
-  std::vector<byte_run> runs;
+  light_vector<byte_run> runs;
   visit_bytes(p, value, tile, [&](extent_t begin, extent_t end) { runs.push_back({begin, end - begin}); });
   return runs;
 }
 
 /// Bytes that are in both. Domain: rising and disjoint.
-HYPERPARALLEL_BODY std::vector<byte_run> common_runs(const std::vector<byte_run>& a, const std::vector<byte_run>& b) {
-  std::vector<byte_run> both;
+HYPERPARALLEL_BODY light_vector<byte_run> common_runs(const light_vector<byte_run>& a,
+                                                      const light_vector<byte_run>& b) {
+  light_vector<byte_run> both;
   for (std::size_t i = 0, k = 0; i < a.size() && k < b.size();) {
     const std::int64_t end_a = a[i].begin + a[i].bytes, end_b = b[k].begin + b[k].bytes;
     const std::int64_t begin = std::max(a[i].begin, b[k].begin), end = std::min(end_a, end_b);
@@ -73,16 +75,16 @@ HYPERPARALLEL_BODY void block_sums::find_cuts() {
 
 HYPERPARALLEL_BODY void block_sums::add_pieces(int place, int rank, const std::byte* block) {
   const std::size_t storage = static_cast<std::size_t>(place);
-  std::vector<std::vector<byte_run>> runs{runs_of(program_, value_[storage], {}, rank)};
+  light_vector<light_vector<byte_run>> runs{runs_of(program_, value_[storage], {}, rank)};
   for (const cut& c : cut_[storage]) {
-    std::vector<std::vector<byte_run>> finer;
-    for (const std::vector<byte_run>& all : runs) {
+    light_vector<light_vector<byte_run>> finer;
+    for (const light_vector<byte_run>& all : runs) {
       for (int i = 0; i < c.tile.count; ++i)
         finer.push_back(common_runs(all, runs_of(program_, c.value, tile_at(c.tile, i), rank)));
     }
     runs = std::move(finer);
   }
-  for (std::vector<byte_run>& one : runs) piece_.push_back({block, std::move(one)});
+  for (light_vector<byte_run>& one : runs) piece_.push_back({block, std::move(one)});
 }
 
 HYPERPARALLEL_BODY block_sums::list block_sums::pieces_of(int place, int value, const step_tile& tile, int rank) const {

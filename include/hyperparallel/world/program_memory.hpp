@@ -14,6 +14,7 @@
 
 #include <hyperparallel/exec/arena.hpp>
 #include <hyperparallel/exec/huge_pages.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/lowering/program_slots.hpp>
 #include <hyperparallel/transfer/copy_boxes.hpp>
@@ -60,7 +61,7 @@ class program_memory {
   }
 
   /// What `gather` reads: of each term each box once, from the first rank that holds it.
-  std::vector<gathered_block> gathered_blocks(int value) const;
+  detail::light_vector<gathered_block> gathered_blocks(int value) const;
 
   /// Fills `whole` with elements of type U. Domain: U stores the tensor's type, or is a float wider than it.
   template <class U>
@@ -69,7 +70,7 @@ class program_memory {
   }
   /// The same of blocks wherever they are: `source(i, rank)` is the first byte of `blocks[i]`.
   template <class U, class Source>
-  void gather(int value, U* whole, const std::vector<gathered_block>& blocks, const Source& source) const {
+  void gather(int value, U* whole, const detail::light_vector<gathered_block>& blocks, const Source& source) const {
     const graph_tensor& t = tensor_of(value);
     const layout_value& l = program_.value[value].layout;
     const extent_t elements = elements_of(t);

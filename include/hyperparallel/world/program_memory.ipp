@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/world/program_memory.hpp>
 
@@ -46,9 +47,9 @@ HYPERPARALLEL_BODY void program_memory::scatter(int value, const std::byte* whol
   }
 }
 
-HYPERPARALLEL_BODY std::vector<gathered_block> program_memory::gathered_blocks(int value) const {
+HYPERPARALLEL_BODY detail::light_vector<gathered_block> program_memory::gathered_blocks(int value) const {
   const layout_value& l = program_.value[value].layout;
-  std::vector<gathered_block> blocks;
+  detail::light_vector<gathered_block> blocks;
   std::vector<bool> taken(place_.size(), false);
   int term = 0;
   const int positions = position_count(l.mesh);

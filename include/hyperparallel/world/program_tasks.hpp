@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <hyperparallel/exec/kernel.hpp>
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/exec/paced_queue.hpp>
 #include <hyperparallel/exec/profile.hpp>
 #include <hyperparallel/exec/run_pace.hpp>
@@ -53,8 +54,8 @@ operator_call call_of(const sharded_program& p, const program_memory& memory, in
 receiver_records records_of_move(const sharded_program& p, const move_pulls& pulls, int step, int row, int rank);
 
 /// The transfers of a move step, none where it is a detach: of row i and rank r at i · ranks + r.
-std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls, const program_memory& memory,
-                                    int step);
+detail::light_vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls,
+                                             const program_memory& memory, int step);
 
 /// Of one run of some phases: bytes over each link level of the topology that moves are chosen on, of each row of a move
 /// those of the receiver that takes most there, all rows together. Empty without a topology.
@@ -120,16 +121,16 @@ class program_tasks {
   };
   struct step_work {
     tile_kernel kernel{};
-    std::vector<operator_call> call;  ///< of each rank of the part
-    std::vector<move_task> move;
-    const offload_link* link = nullptr;  ///< of a copy between tiers
-    std::int64_t bytes = 0;              ///< that it copies on each rank
-    paced_queue* queue = nullptr;        ///< of each rank
-    std::vector<time_spent> spent;       ///< of each item, where it is measured; one thread at a time has it
-    std::vector<std::int64_t> lasts;     ///< of each row, nanoseconds, where it has a pace
-    paced_queue* pace = nullptr;         ///< then of each rank
-    int ranks = 1;                       ///< of the program
-    int first_rank = 0, part_ranks = 1;  ///< of the step's part
+    detail::light_vector<operator_call> call;  ///< of each rank of the part
+    detail::light_vector<move_task> move;
+    const offload_link* link = nullptr;      ///< of a copy between tiers
+    std::int64_t bytes = 0;                  ///< that it copies on each rank
+    paced_queue* queue = nullptr;            ///< of each rank
+    detail::light_vector<time_spent> spent;  ///< of each item, where it is measured; one thread at a time has it
+    std::vector<std::int64_t> lasts;         ///< of each row, nanoseconds, where it has a pace
+    paced_queue* pace = nullptr;             ///< then of each rank
+    int ranks = 1;                           ///< of the program
+    int first_rank = 0, part_ranks = 1;      ///< of the step's part
     int micro_batch = 0;
     const std::int64_t* training_step = nullptr;
     detail::task_checks* const* checks = nullptr;  ///< of all steps
@@ -159,9 +160,9 @@ class program_tasks {
 
   std::size_t ranks_;
   std::vector<offload_link> link_;
-  std::vector<paced_queue> copies_;  ///< of each rank, towards tier 0, then away from it
-  std::vector<paced_queue> paced_;   ///< of each kind of queue and rank, where a run has a pace
-  std::vector<detail::owned<step_work>> step_;
+  detail::light_vector<paced_queue> copies_;  ///< of each rank, towards tier 0, then away from it
+  detail::light_vector<paced_queue> paced_;   ///< of each kind of queue and rank, where a run has a pace
+  detail::light_vector<detail::owned<step_work>> step_;
   std::int64_t training_step_ = 1;
   detail::task_checks* checks_ = nullptr;
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/kernels/steady_time.hpp>
 #include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/support/compiled.hpp>
@@ -132,12 +133,12 @@ HYPERPARALLEL_BODY receiver_records records_of_move(const sharded_program& p, co
   return all;
 }
 
-HYPERPARALLEL_BODY std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls,
-                                                       const program_memory& memory, int step) {
+HYPERPARALLEL_BODY detail::light_vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls,
+                                                                const program_memory& memory, int step) {
   const int number = p.step[step].index;
   const program_move& m = p.move[number];
   const move_pulls& how = pulls.of(number);
-  std::vector<move_task> tasks;
+  detail::light_vector<move_task> tasks;
   const int part = part_of_step(p, p.step[step]), first = first_rank_of(p, part), ranks = ranks_of_part(p, part);
   if (m.detaches) {
     const auto nothing = [](int) -> std::byte* { return nullptr; };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 #include <hyperparallel/world/program_run.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
@@ -80,7 +81,7 @@ class program_runs {
   program_tasks tasks_;
   owned<task_checks> checks_;
   std::atomic<program_run*> running_{nullptr};
-  std::vector<detail::owned<program_run>> run_;
+  detail::light_vector<detail::owned<program_run>> run_;
 };
 
 template <class T>

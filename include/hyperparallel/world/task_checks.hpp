@@ -13,8 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/lowering/lowered_program.hpp>
 #include <hyperparallel/tiles/tile_kernel.hpp>
@@ -58,12 +58,12 @@ class task_checks {
  private:
   /// What a compute step does on one rank.
   struct compute_uses {
-    std::vector<block_sums::list> before, after, written;
-    std::vector<byte_run> result[max_results], replaced[max_results];
+    light_vector<block_sums::list> before, after, written;
+    light_vector<byte_run> result[max_results], replaced[max_results];
     int operand[max_results];  ///< that the result replaces, or -1
   };
   struct move_uses {
-    std::vector<block_sums::list> read;
+    light_vector<block_sums::list> read;
     block_sums::list written;  ///< none where a later row writes there too
   };
 
@@ -79,8 +79,8 @@ class task_checks {
   corruption_checks checks_;
   block_sums sums_;
   int ranks_;
-  std::vector<std::vector<compute_uses>> compute_;  ///< of each step, and rank of its part
-  std::vector<std::vector<move_uses>> move_;        ///< of each step: of each row, and rank of its part
+  light_vector<light_vector<compute_uses>> compute_;  ///< of each step, and rank of its part
+  light_vector<light_vector<move_uses>> move_;        ///< of each step: of each row, and rank of its part
 };
 
 }}}  // namespace hyperparallel::v0_2::detail

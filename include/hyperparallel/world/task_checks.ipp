@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/world/program_error.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
@@ -25,7 +26,7 @@ HYPERPARALLEL_BODY std::byte* memory_of_second_run(int use, std::int64_t bytes) 
 }
 
 /// Of the block up to the last of these bytes.
-HYPERPARALLEL_BODY std::int64_t reach_of(const std::vector<byte_run>& runs) {
+HYPERPARALLEL_BODY std::int64_t reach_of(const light_vector<byte_run>& runs) {
   return runs.empty() ? 0 : runs.back().begin + runs.back().bytes;
 }
 
