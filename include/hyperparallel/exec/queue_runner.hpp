@@ -97,13 +97,13 @@ class queue_runner : public queue_lending {
     queue_state& c = queue_[at(q)];
     worker_state& w = worker_[at(me)];
     const execution_record* const record = plan_.record;
-    const int end = c.end;
+    const bound_kernel* const kernels = kernel_.data();
+    const int first_operation = plan_.first_operation, end = c.end;
     const std::uint32_t base = generation_.load(std::memory_order_relaxed) * words_[q].period + 1U -
                                static_cast<std::uint32_t>(plan_.queue_begin[q]);
     const bool watched = me == 0 && watcher_.look != nullptr;
     int next = c.next.load(std::memory_order_relaxed), wait = c.wait, reader = c.reader, signal = c.signal;
-    int offered = reader;  // readers before have been offered to those who rest
-    int kept = -1, lent_to = -1;
+    int kept = -1, lent_to = -1, offered = reader;  // readers before have been offered to those who rest
     const int first = next;
     stint unmeasured = begin_stint(me, first);
     w.reader = w.reader_end = 0;
@@ -123,7 +123,7 @@ class queue_runner : public queue_lending {
           offer_readers(me, offered, reader);
           offered = reader;
         }
-        run_kernel(me, r);
+        run_kernel(me, r, kernels[r.kernel], r.kernel + first_operation);
         if (reader != r.reader_end) {
           w.reader = reader;
           w.reader_end = reader = r.reader_end;
@@ -154,10 +154,9 @@ class queue_runner : public queue_lending {
     return kept;
   }
 
-  void run_kernel(int me, const execution_record& r) {
-    const bound_kernel& k = kernel_[at(r.kernel)];
+  void run_kernel(int me, const execution_record& r, const bound_kernel& k, int operation) {
     if constexpr (Profile::enabled) profile_.began(r.task, me);
-    k.run({r.rank, r.task, r.kernel + plan_.first_operation, r.item, k.user, &ending_});
+    k.run({r.rank, r.task, operation, r.item, k.user, &ending_});
     if constexpr (Profile::enabled) profile_.ended(r.task);
   }
 

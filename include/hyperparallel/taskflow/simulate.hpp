@@ -82,9 +82,7 @@ using dynamic_simulation_scratch = simulation_scratch<run_time_count, run_time_c
 namespace detail {
 
 constexpr simulation_result failed_simulation(simulation_code code, int task, int event) {
-  simulation_result result{code, task, event};
-  result.makespan = not_counted;
-  return result;
+  return {code, task, event, not_counted};
 }
 
 /// Nothing has been signalled, and every queue stands before its first task.
