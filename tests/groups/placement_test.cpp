@@ -86,8 +86,6 @@ constexpr hp::extent_t period(const world& w) { return hp::period_of(hp::with_sw
 static_assert(period(rl(7, 0, 130, false, kind::colocated)) == 227);
 static_assert(period(rl(7, 0, 130, true, kind::colocated)) == 227 + 2 * 4, "40 bytes out and in, 10 in a unit of time");
 static_assert(period(rl(3, 4, 130, true, kind::disjoint)) == 227, "alone on its rows it stays");
-static_assert(hp::swapped_bytes(rl(7, 0, 130, true, kind::colocated).graph, rl(7, 0, 130, true, kind::colocated).at,
-                                0) == 80);
 
 TEST(placement, every_phase_fits_exactly_where_no_rank_ever_holds_more) {
   played::dice roll(61);
@@ -113,7 +111,6 @@ TEST(placement, every_phase_fits_exactly_where_no_rank_ever_holds_more) {
           held -= in;
           copied += hp::swaps(s.graph, at, p) ? 2 * in : 0;
         }
-        ASSERT_EQ(hp::swapped_bytes(s.graph, at, static_cast<int>(&row - s.graph.row.item)), copied);
         swapped += copied > 0;
       }
     ASSERT_EQ(st.ok(), most <= at.device_bytes);

@@ -17,10 +17,24 @@ using naive::array;
 using naive::index;
 using naive::noise;
 
+constexpr hk::dim_set every_dim(const hp::shape& s) { return (1u << s.rank) - 1u; }
+
+/// What `s` becomes when `dims` are folded; kept as 1 where `keep_dims`.
+constexpr hp::shape folded_shape(const hp::shape& s, hk::dim_set dims, bool keep_dims) {
+  hp::shape r;
+  for (int d = 0; d < s.rank; ++d) {
+    if ((dims >> d & 1u) == 0)
+      r.extent[r.rank++] = s.extent[d];
+    else if (keep_dims)
+      r.extent[r.rank++] = 1;
+  }
+  return r;
+}
+
 /// The elements behind each result, in row-major order.
 template <class T>
 std::vector<std::vector<T>> groups_of(const array<T>& x, hk::dim_set dims) {
-  const array<int> places(hk::folded_shape(x.extents, dims, true));
+  const array<int> places(folded_shape(x.extents, dims, true));
   std::vector<std::vector<T>> groups(static_cast<std::size_t>(places.count));
   naive::for_each_index(x.extents, [&](index i) {
     const T value = x.at(i);
@@ -34,9 +48,9 @@ std::vector<std::vector<T>> groups_of(const array<T>& x, hk::dim_set dims) {
 TEST(Reduction, FoldsEverySetOfDimsOfEverySmallShape) {
   naive::for_each_shape(0, 4, 0, 3, [](const hp::shape& s) {
     const auto x = noise<std::int64_t>(s, 1);
-    for (hk::dim_set dims = 0; dims <= hk::every_dim(s); ++dims) {
+    for (hk::dim_set dims = 0; dims <= every_dim(s); ++dims) {
       const auto groups = groups_of(x, dims);
-      const hp::shape folded = hk::folded_shape(s, dims, dims % 2 == 0);
+      const hp::shape folded = folded_shape(s, dims, dims % 2 == 0);
       array<std::int64_t> sum(folded), product(folded), largest(folded), smallest(folded);
       array<bool> every(folded), some(folded);
       array<double> mean(folded);
@@ -79,10 +93,10 @@ TEST(Reduction, FoldsEverySetOfDimsOfEverySmallShape) {
 
 TEST(Reduction, ASumIsTakenInDoubleOver256TermsAtATime) {
   for (const hp::shape& s : {hp::shape{3, 150, 5}, hp::shape{3, 5, 150}, hp::shape{600, 7}})
-    for (hk::dim_set dims = 0; dims <= hk::every_dim(s); ++dims) {
+    for (hk::dim_set dims = 0; dims <= every_dim(s); ++dims) {
       const auto x = noise<hp::bf16_bits>(s, 1);
       const auto groups = groups_of(x, dims);
-      array<hp::bf16_bits> sum(hk::folded_shape(s, dims, false)), mean(sum.extents);
+      array<hp::bf16_bits> sum(folded_shape(s, dims, false)), mean(sum.extents);
       array<float> wide(sum.extents);
       hk::sum(x.view(), sum.view(), dims);
       hk::sum(x.view(), wide.view(), dims);
@@ -124,7 +138,7 @@ TEST(Reduction, TheFirstOfTheLargestIsFound) {
   naive::for_each_shape(1, 3, 1, 4, [](const hp::shape& s) {
     const auto x = naive::choices<int>(s, 3, 1);
     for (int axis = 0; axis < s.rank; ++axis) {
-      const hp::shape folded = hk::folded_shape(s, 1u << axis, true);
+      const hp::shape folded = folded_shape(s, 1u << axis, true);
       array<int> value(folded);
       array<std::int64_t> place(folded), again(folded);
       hk::max_with_index(x.view(), value.view(), place.view(), axis, 10);

@@ -48,7 +48,7 @@ inline const functions all = [] {
   };
   add(1, algebra::copies, {"identity", "clone"});
   add(1, algebra::casts, {"cast"});
-  add(1, algebra::thins, {"dropout"});
+  add(1, hp::rising(algebra::scales, 0), {"dropout"});
   add(1, algebra::multiplies, {"reciprocal"});
   add(1, algebra::rises,
       {"relu6", "leaky_relu", "elu", "clamp", "expm1", "log_sigmoid", "hard_sigmoid", "sinh", "asinh", "atan", "erf",

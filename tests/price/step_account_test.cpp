@@ -83,7 +83,6 @@ TEST(step_account, of_what_is_refused_is_larger_than_any_limit) {
       EXPECT_GT(a.times.by_unit[u], limit);
     }
     EXPECT_GT(a.traffic.bytes, limit);
-    EXPECT_GT(hp::bytes_along(a.traffic, 0), limit);
     for (const hp::extent_t bytes : a.traffic.by_phase) EXPECT_GT(bytes, limit);
     for (const hp::extent_t bytes : a.traffic.by_class) EXPECT_GT(bytes, limit);
     for (const hp::extent_t bytes : a.traffic.by_level) EXPECT_GT(bytes, limit);

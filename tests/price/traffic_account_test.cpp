@@ -66,7 +66,9 @@ TEST(traffic_account, of_data_parallel_is_one_all_reduce_of_the_gradients) {
   const hp::extent_t bytes = hp::parameter_count(p.graph) * 4;
   EXPECT_EQ(a.by_class[static_cast<int>(hp::traffic_class::gradients)], 2 * bytes * 3 / 4);
   EXPECT_EQ(a.by_class[static_cast<int>(hp::traffic_class::parameters)], 0);
-  EXPECT_EQ(hp::bytes_along(a, 0), a.bytes);
+  ASSERT_EQ(a.by_axes.size, 1);
+  EXPECT_EQ(a.by_axes[0].axes, 1u);
+  EXPECT_EQ(a.by_axes[0].bytes, a.bytes);
 }
 
 TEST(traffic_account, of_fully_sharded_data_parallel_is_three_halves_of_that) {

@@ -48,7 +48,7 @@ void expect_brute_force(unsigned seed, const random_chains::random_shape& most_o
   const int wanted = 1 + static_cast<int>(seed % 6);
   hp::choice_answer answer(s.size(), wanted);
   if (all.empty()) {
-    hp::search_choices(s, hp::no_memory_limit, answer);
+    hp::search_choices(s, INT64_MAX, answer);
     ASSERT_EQ(answer.code, impossible);
     ASSERT_EQ(answer.count, 0);
     ++count.impossible;
@@ -62,7 +62,7 @@ void expect_brute_force(unsigned seed, const random_chains::random_shape& most_o
   const std::int64_t step = (most - least) / 5 + 1;
   std::int64_t before = INT64_MAX;
   for (int i = -1; i <= 6; ++i) {
-    const std::int64_t budget = i < 6 ? least + i * step : hp::no_memory_limit;
+    const std::int64_t budget = i < 6 ? least + i * step : INT64_MAX;
     hp::search_choices(s, budget, answer);
     ASSERT_EQ(answer.least_memory, least);
     const choices expected = within(all, budget, wanted);
@@ -122,7 +122,7 @@ TEST(ChoiceChain, TheOrderOfCandidatesChangesNoCost) {
     }
     const hp::choice_stages s = g.stages(), t = h.stages();
     hp::choice_answer a(s.size(), 5), b(s.size(), 5);
-    hp::search_choices(s, hp::no_memory_limit, a);
+    hp::search_choices(s, INT64_MAX, a);
     if (a.code != ok) continue;
     const std::int64_t budget = (a.least_memory + a.memory[0]) / 2;
     hp::search_choices(s, budget, a);
@@ -221,8 +221,8 @@ void expect_ordered_and_counted(const random_chains::chain& g, const hp::choice_
 TEST(ChoiceChain, AThousandNodesWithoutABudget) {
   const random_chains::chain g = long_chain{1000, 32, tera / 1000, std::int64_t{1} << 30}.build();
   hp::choice_answer answer(1000, 4);
-  hp::search_choices(g.stages(), hp::no_memory_limit, answer);
-  expect_ordered_and_counted(g, answer, hp::no_memory_limit);
+  hp::search_choices(g.stages(), INT64_MAX, answer);
+  expect_ordered_and_counted(g, answer, INT64_MAX);
   EXPECT_EQ(answer.relaxed_bound, answer.time[0]);
 }
 

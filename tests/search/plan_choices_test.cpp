@@ -79,7 +79,7 @@ TEST(PlanChoices, AreTheChoicesOfCandidates) {
     for (const auto& [compute, carried] : plans) in_a_row.push_back(compute + carried);
     std::sort(in_a_row.begin(), in_a_row.end());
     hp::choice_answer best(m.costs.size(), 6);
-    hp::find_best_variants(m.costs, hp::no_memory_limit, best);
+    hp::find_best_variants(m.costs, INT64_MAX, best);
     ASSERT_EQ(best.code, hp::choice_search_code::ok);
     ASSERT_EQ(best.count, std::min(6, static_cast<int>(plans.size())));
     for (int k = 0; k < best.count; ++k) EXPECT_EQ(best.time[k], in_a_row[static_cast<std::size_t>(k)]);

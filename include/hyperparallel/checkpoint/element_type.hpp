@@ -59,11 +59,6 @@ constexpr const float_format* find_float(std::string_view dtype) {
   return nullptr;
 }
 
-/// Whether numbers of one type are converted to the other; a type is converted to itself.
-constexpr bool is_convertible(std::string_view from, std::string_view to) {
-  return from == to || (find_float(from) != nullptr && find_float(to) != nullptr);
-}
-
 /// The largest finite number of a float.
 constexpr double largest_of(const float_format& f) {
   const int bias = (1 << (f.exponent_bits - 1)) - 1;
@@ -150,8 +145,7 @@ inline void bf16_to_f32(const std::byte* from, std::byte* to, std::size_t count)
 
 }  // namespace detail
 
-/// Converts `count` numbers, each multiplied by `factor` before it is rounded. Preconditions: is_convertible(from, to) and the types
-/// are floats; the memories do not overlap.
+/// Converts `count` numbers, each multiplied by `factor` before it is rounded. Preconditions: the types are floats; the memories do not overlap.
 inline void convert_elements(std::string_view from, const std::byte* source, std::string_view to, std::byte* target,
                              std::size_t count, double factor = 1.0) {
   if (factor == 1.0 && from == "F32" && to == "BF16") return detail::f32_to_bf16(source, target, count);

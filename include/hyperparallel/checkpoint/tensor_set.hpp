@@ -209,6 +209,33 @@ inline void open_manifest(tensor_set& s, const fs::path& folder, const std::stri
   }
 }
 
+/// The first name that ends so, or none.
+inline std::string first_that_ends(const std::vector<std::string>& names, std::string_view end) {
+  for (const std::string& n : names)
+    if (n.ends_with(end)) return n;
+  return {};
+}
+
+/// The one file in the folder `rank` of `folder`, which belongs to the set at `path`.
+inline set_file open_rank_folder(const fs::path& folder, const std::string& rank, const std::string& path) {
+  const std::string inside = (folder / rank).string();
+  std::error_code error;
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(inside, error)) names.push_back(entry.path().filename().string());
+  if (error) throw io_error("read", inside, error.value());
+  std::sort(names.begin(), names.end());
+  const std::string file = first_that_ends(names, ".safetensors");
+  const auto is_one = [](const std::string& n) { return n.ends_with(".safetensors"); };
+  if (std::count_if(names.begin(), names.end(), is_one) > 1)
+    throw io_error("read", inside, "there are several .safetensors files of one rank");
+  if (file.empty()) {
+    for (const std::string& n : names) refuse_pickle((folder / rank / n).string());
+    throw io_error("read", inside, "there is no .safetensors file");
+  }
+  const std::string name = rank + "/" + file;
+  return open_set_file(path_within(folder, name, path), name);
+}
+
 }  // namespace detail
 
 inline tensor_set open_tensor_set(const std::string& path) {
@@ -233,36 +260,18 @@ inline tensor_set open_tensor_set(const std::string& path) {
   if (error) throw io_error("read", path, error.value());
   std::sort(names.begin(), names.end());
   std::sort(folders.begin(), folders.end());
-  const auto first_that_ends = [&](const std::vector<std::string>& list, std::string_view end) {
-    for (const std::string& n : list)
-      if (n.ends_with(end)) return n;
-    return std::string();
-  };
   if (std::find(names.begin(), names.end(), set_manifest) != names.end()) {
     detail::open_manifest(s, folder, within(set_manifest));
     return s;
   }
-  if (const std::string index = first_that_ends(names, ".safetensors.index.json"); !index.empty()) {
+  if (const std::string index = detail::first_that_ends(names, ".safetensors.index.json"); !index.empty()) {
     detail::open_indexed(s, folder, within(index));
     return s;
   }
   for (const std::string& f : folders) {
     if (!f.starts_with("mp_rank_")) continue;
     s.form = set_form::megatron_ranks;
-    std::vector<std::string> inside;
-    for (const auto& entry : fs::directory_iterator(folder / f, error))
-      inside.push_back(entry.path().filename().string());
-    if (error) throw io_error("read", (folder / f).string(), error.value());
-    std::sort(inside.begin(), inside.end());
-    const std::string file = first_that_ends(inside, ".safetensors");
-    const auto is_one = [](const std::string& n) { return n.ends_with(".safetensors"); };
-    if (std::count_if(inside.begin(), inside.end(), is_one) > 1)
-      throw io_error("read", (folder / f).string(), "there are several .safetensors files of one rank");
-    if (file.empty()) {
-      for (const std::string& n : inside) detail::refuse_pickle((folder / f / n).string());
-      throw io_error("read", (folder / f).string(), "there is no .safetensors file");
-    }
-    s.files.push_back(detail::open_set_file(within(f + "/" + file), f + "/" + file));
+    s.files.push_back(detail::open_rank_folder(folder, f, path));
   }
   if (!s.files.empty()) return s;
   for (const std::string& n : names)

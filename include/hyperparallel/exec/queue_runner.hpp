@@ -103,8 +103,7 @@ class queue_runner : public queue_lending {
                                static_cast<std::uint32_t>(plan_.queue_begin[q]);
     const bool watched = me == 0 && watcher_.look != nullptr;
     int next = c.next.load(std::memory_order_relaxed), wait = c.wait, reader = c.reader, signal = c.signal;
-    int offered = reader;  // readers before have been offered to those who rest
-    int kept = -1, lent_to = -1;
+    int kept = -1, lent_to = -1, offered = reader;  // readers before have been offered to those who rest
     const int first = next;
     stint unmeasured = begin_stint(me, first);
     w.reader = w.reader_end = 0;
@@ -119,19 +118,12 @@ class queue_runner : public queue_lending {
         }
         if (r.start > due) break;
         if (next != first && (lent_to = next_worker(me, q, next, unmeasured)) >= 0) break;
-        if (kept >= 0) {
-          release(me, kept);
-          wake_for(me, kept);
-          kept = -1;
-        }
+        kept = let_go(me, kept, true);
         if (offered != reader) {
           offer_readers(me, offered, reader);
           offered = reader;
         }
-        const bound_kernel& k = kernels[r.kernel];
-        if constexpr (Profile::enabled) profile_.began(r.task, me);
-        k.run({r.rank, r.task, r.kernel + first_operation, r.item, k.user, &ending_});
-        if constexpr (Profile::enabled) profile_.ended(r.task);
+        run_kernel(me, r, kernels[r.kernel], r.kernel + first_operation);
         if (reader != r.reader_end) {
           w.reader = reader;
           w.reader_end = reader = r.reader_end;
@@ -143,8 +135,7 @@ class queue_runner : public queue_lending {
         c.next.store(++next, std::memory_order_relaxed);
         if (watched) watcher_.look(watcher_.self);
         if (w.core.due() && look_at_core(me)) {
-          if (kept >= 0) release(me, kept);
-          kept = -1;
+          kept = let_go(me, kept, false);
           break;
         }
       }
@@ -161,6 +152,20 @@ class queue_runner : public queue_lending {
     if (!ending_.running(std::memory_order_seq_cst)) worker_[0].bell.ring();
     if (kept >= 0 && next != end) wake_for(me, q);  // who made it ready a moment ago saw it held
     return kept;
+  }
+
+  void run_kernel(int me, const execution_record& r, const bound_kernel& k, int operation) {
+    if constexpr (Profile::enabled) profile_.began(r.task, me);
+    k.run({r.rank, r.task, operation, r.item, k.user, &ending_});
+    if constexpr (Profile::enabled) profile_.ended(r.task);
+  }
+
+  /// Gives back a queue that was kept, if there is one, and wakes who may run it. Returns -1.
+  int let_go(int me, int kept, bool wakes) {
+    if (kept < 0) return -1;
+    release(me, kept);
+    if (wakes) wake_for(me, kept);
+    return -1;
   }
 
   /// Whether the worker's queues were handed over, since its core is lost.

@@ -60,6 +60,47 @@ constexpr graph_status status_of_text(const graph& g, const rule_status& s, cons
   }
 }
 
+/// Extents and dims of the loops of `o`: from its operands, or, of dims that only its results have, as `created`.
+constexpr graph_status take_loops(const graph& g, graph_operator& o, const factor_rule& rule,
+                                  const factor_extents& known, const created_dim* created, int created_count) {
+  unsigned in_operands = 0;
+  for (int i = o.operand_count; i-- > 0;) {
+    in_operands |= rule.operand[i].mask;
+    for (int d = 0; d < rule.operand[i].rank; ++d)
+      o.loop[rule.operand[i].term[d]].dim = g.tensor.item[o.operand[i]].dim[d];
+  }
+  for (int l = 0; l < rule.factor_count; ++l) {
+    operator_loop& loop = o.loop[l];
+    loop.extent = known.extent[l];
+    if ((in_operands >> l & 1u) != 0) continue;
+    loop.dim = dim_of_created(rule.factor[l].letter, created, created_count);
+    if (loop.dim < 0) {
+      const factor_place at = first_in_results(rule, l);
+      return {graph_code::dim_of_result_is_unknown, -1, -1, at.operand, at.dim};
+    }
+    loop.extent = g.dim[loop.dim].extent;
+  }
+  return {};
+}
+
+/// Whether the value of `o` is one for these loops.
+constexpr graph_status check_instance(const graph& g, const graph_operator& o, const factor_rule& rule) {
+  extent_t extent[max_factors] = {};
+  for (int l = 0; l < rule.factor_count; ++l) extent[l] = o.loop[l].extent;
+  const instance_fit fit = g.value_of(o).fits(rule, extent, o);
+  const int first = o.operand_count > 0 ? g.tensor[o.operand[0]].name : -1;
+  switch (fit.is) {
+    case instance_fit::verdict::no_such_text:
+      return {graph_code::text_is_malformed};
+    case instance_fit::verdict::extent_differs:
+      return {graph_code::created_dim_does_not_fit, -1, first, 0, 0, fit.made, fit.there};
+    case instance_fit::verdict::not_a_multiple:
+      return {graph_code::last_dim_is_no_multiple, -1, first, 0, rule.operand[0].rank - 1, fit.made, fit.there};
+    default:
+      return {};
+  }
+}
+
 constexpr graph_status bind_loops_here(graph& g, graph_operator& o, const char* text, const int* operands, int count,
                                        const created_dim* created, int created_count) {
   if (count > max_operator_operands) return {graph_code::too_many_operands, -1, -1, count};
@@ -86,45 +127,9 @@ constexpr graph_status bind_loops_here(graph& g, graph_operator& o, const char* 
   o.operand_count = count;
   o.result_count = rule.result_count;
   o.loop_count = rule.factor_count;
-  unsigned in_operands = 0;
-  for (int i = count; i-- > 0;) {
-    in_operands |= rule.operand[i].mask;
-    o.operand[i] = operands[i];
-    for (int d = 0; d < rule.operand[i].rank; ++d)
-      o.loop[rule.operand[i].term[d]].dim = g.tensor.item[operands[i]].dim[d];
-  }
-  for (int l = 0; l < rule.factor_count; ++l) {
-    operator_loop& loop = o.loop[l];
-    loop.extent = known.extent[l];
-    if ((in_operands >> l & 1u) != 0) continue;
-    loop.dim = dim_of_created(rule.factor[l].letter, created, created_count);
-    if (loop.dim < 0) {
-      const factor_place at = first_in_results(rule, l);
-      return {graph_code::dim_of_result_is_unknown, -1, -1, at.operand, at.dim};
-    }
-    loop.extent = g.dim[loop.dim].extent;
-  }
-  extent_t extent[max_factors] = {};
-  for (int l = 0; l < rule.factor_count; ++l) extent[l] = o.loop[l].extent;
-  const instance_fit fit = g.value_of(o).fits(rule, extent, o);
-  if (fit.is == instance_fit::verdict::no_such_text) return {graph_code::text_is_malformed};
-  if (fit.is == instance_fit::verdict::extent_differs)
-    return {graph_code::created_dim_does_not_fit,
-            -1,
-            count > 0 ? g.tensor[operands[0]].name : -1,
-            0,
-            0,
-            fit.made,
-            fit.there};
-  if (fit.is == instance_fit::verdict::not_a_multiple)
-    return {graph_code::last_dim_is_no_multiple,
-            -1,
-            g.tensor[operands[0]].name,
-            0,
-            rule.operand[0].rank - 1,
-            fit.made,
-            fit.there};
-  return {};
+  for (int i = 0; i < count; ++i) o.operand[i] = operands[i];
+  if (const graph_status s = take_loops(g, o, rule, known, created, created_count); s.code != graph_code::ok) return s;
+  return check_instance(g, o, rule);
 }
 graph_status bind_loops_in_library(graph& g, graph_operator& o, const char* text, const int* operands, int count,
                                    const created_dim* created, int created_count);

@@ -92,14 +92,6 @@ constexpr bool swaps(const program_graph& g, const program_placement& at, int pr
   return false;
 }
 
-/// Bytes that each rank of a row copies from and to the slower tier in one firing of all of its programs.
-constexpr extent_t swapped_bytes(const program_graph& g, const program_placement& at, int row) {
-  extent_t sum = 0;
-  for (const int p : g.row.item[row].turn)
-    if (swaps(g, at, p)) sum += 2 * at.program.item[p].resident;
-  return sum;
-}
-
 /// The graph with the time of swaps in its firings. Domain: a placement that check_placement accepts.
 constexpr program_graph with_swaps(program_graph g, const program_placement& at) {
   for (int p = 0; p < g.program.size; ++p)

@@ -31,7 +31,6 @@ enum class collective : unsigned char {
   reduce,
   exchange,
 };
-inline constexpr int collective_count = 7;
 
 /// `ring` is pairwise for all_to_all. `direct` is one message from each peer through one port.
 enum class collective_algorithm : unsigned char { ring, log_step, full_mesh, one_shot, direct };

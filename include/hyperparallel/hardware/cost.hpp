@@ -76,15 +76,6 @@ constexpr time_cost faster(time_cost a, time_cost b) {
   return b.picoseconds < a.picoseconds ? b : a;
 }
 
-/// Of prices whose times alone are kept: the first complaint stays.
-struct first_complaint {
-  cost_code code = cost_code::ok;
-  constexpr std::int64_t time_of(const time_cost& price) {
-    if (code == cost_code::ok) code = price.code;
-    return price.picoseconds;
-  }
-};
-
 /// `steps` latencies in a row. Domain: steps ≥ 0, latency ≥ 0.
 constexpr time_cost latencies(std::int64_t steps, std::int64_t latency) {
   if (steps < 0) return {cost_code::amount_is_negative, 0};

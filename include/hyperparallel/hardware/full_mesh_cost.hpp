@@ -84,14 +84,6 @@ constexpr time_cost all_gather_two_orders(const full_mesh_2d& m, std::int64_t by
   return then(latencies(2, detail::shared_latency(m)), then(first, last));
 }
 
-/// All-reduce is a reduce-scatter mirrored onto an all-gather: twice its price. O(1).
-constexpr time_cost all_reduce_one_order(const full_mesh_2d& m, std::int64_t bytes) {
-  return then(all_gather_one_order(m, bytes), all_gather_one_order(m, bytes));
-}
-constexpr time_cost all_reduce_two_orders(const full_mesh_2d& m, std::int64_t bytes) {
-  return then(all_gather_two_orders(m, bytes), all_gather_two_orders(m, bytes));
-}
-
 /// All-to-all of m local bytes in one order: a_x + a_y + m (b_x/x + b_y/y). O(1).
 constexpr time_cost all_to_all_one_order(const full_mesh_2d& m, std::int64_t bytes) {
   if (const cost_code code = detail::domain_of(m, bytes); code != cost_code::ok) return {code, 0};

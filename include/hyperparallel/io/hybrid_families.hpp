@@ -18,14 +18,18 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
+inline void read_linear_heads(config_fields& f, linear_attention_layer& a, const char* keys, const char* values) {
+  a.key_heads = size_of_config(f, keys);
+  a.value_heads = size_of_config(f, values);
+  if (a.value_heads % a.key_heads != 0)
+    f.refuse(values, "expected a multiple of " + std::string(keys) + ", " + std::to_string(a.key_heads));
+}
+
 /// Gated delta nets but for one layer in full_attention_interval, the last of them; layer_types says the same.
 inline void read_delta_nets(config_fields& f, decoder& d) {
   linear_attention_layer& a = d.linear;
   d.has_linear = true;
-  a.key_heads = size_of_config(f, "linear_num_key_heads");
-  a.value_heads = size_of_config(f, "linear_num_value_heads");
-  if (a.value_heads % a.key_heads != 0)
-    f.refuse("linear_num_value_heads", "expected a multiple of linear_num_key_heads, " + std::to_string(a.key_heads));
+  read_linear_heads(f, a, "linear_num_key_heads", "linear_num_value_heads");
   a.key_dim = size_of_config(f, "linear_key_head_dim");
   a.value_dim = size_of_config(f, "linear_value_head_dim");
   a.taps = size_of_config(f, "linear_conv_kernel_dim");
@@ -120,10 +124,7 @@ inline void read_mamba(config_fields& f, decoder& d) {
   linear_attention_layer& a = d.linear;
   a.form = linear_form::state_space;
   a.epsilon = d.epsilon;
-  a.value_heads = size_of_config(f, "mamba_num_heads");
-  a.key_heads = size_of_config(f, "n_groups");
-  if (a.value_heads % a.key_heads != 0)
-    f.refuse("mamba_num_heads", "expected a multiple of n_groups, " + std::to_string(a.key_heads));
+  read_linear_heads(f, a, "n_groups", "mamba_num_heads");
   a.value_dim = size_of_config(f, "mamba_head_dim");
   a.key_dim = size_of_config(f, "ssm_state_size");
   a.taps = size_of_config(f, "conv_kernel");

@@ -182,6 +182,42 @@ void start_row(T* row, const Steps& column, extent_t first, extent_t count, bool
   }
 }
 
+/// Adds to C, or starts in it, the products of packed rows, which lie in C where `c_row` says, and of packed columns from
+/// `j` on: tile by tile, those at an edge or in uneven places by way of `block`.
+template <class T, class OutSteps>
+void multiply_panels(const product_tile<T>& tile, const T* packed_rows, const T* packed_columns, extent_t terms,
+                     const extent_t* c_row, extent_t height, extent_t j, extent_t width,
+                     const matrix_in_memory<T, OutSteps>& c, bool add) {
+  const extent_t columns = tile.strips * strip_columns<T>;
+  alignas(64) T block[array_bound(2 * tile_rows * strip_columns<T>)];
+  for (extent_t s = 0; s < width; s += columns) {
+    const extent_t across = width - s < columns ? width - s : columns;
+    const bool even = across == columns && side_by_side(c.column, j + s, across);
+    for (extent_t r = 0; r < height; r += tile_rows) {
+      const extent_t down = height - r < tile_rows ? height - r : tile_rows;
+      const T *const left = packed_rows + r * terms, *const right = packed_columns + s * terms;
+      T* const out = c.data + c.column(j + s);
+      const extent_t pitch = down > 1 ? c_row[r + 1] - c_row[r] : columns;
+      if (even && down == tile_rows && rows_are_even(c_row + r, pitch)) {
+        tile.run(terms, left, right, out + c_row[r], pitch, add);
+        continue;
+      }
+      const auto each = [&](const auto& row, const auto& element) {
+        for (extent_t x = 0; x < down; ++x)
+          if (even)
+            row(block + x * columns, out + c_row[r + x]);
+          else
+            for (extent_t y = 0; y < across; ++y)
+              element(block[x * columns + y], c.data[c_row[r + x] + c.column(j + s + y)]);
+      };
+      const std::size_t bytes = static_cast<std::size_t>(columns) * sizeof(T);
+      if (add) each([&](T* sums, const T* at) { std::memcpy(sums, at, bytes); }, [](T& sum, const T& at) { sum = at; });
+      tile.run(terms, left, right, block, columns, add);
+      each([&](const T* sums, T* at) { std::memcpy(at, sums, bytes); }, [](const T& sum, T& at) { at = sum; });
+    }
+  }
+}
+
 }  // namespace detail
 
 enum class product_mode { overwrite, accumulate };
@@ -195,8 +231,6 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
   using namespace detail;
   static thread_local product_panels<T> panels;
   const product_tile<T> tile = choose_product_tile<T>();
-  const extent_t columns = tile.strips * strip_columns<T>;
-  alignas(64) T block[array_bound(2 * tile_rows * strip_columns<T>)];
   extent_t a_term[array_bound(panel_depth)], b_term[array_bound(panel_depth)];  // offsets of what is multiplied
   extent_t a_row[array_bound(panel_height)], c_row[array_bound(panel_height)];
   const extent_t widest = n < panel_width<T> ? n : panel_width<T>, deepest = k < panel_depth ? k : panel_depth;
@@ -241,33 +275,7 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
           c_row[height++] = c.row(i);
         }
         pack_strips<tile_rows>(a.data, table_steps{a_row}, 0, height, table_steps{a_term}, terms, panels.left);
-        for (extent_t s = 0; s < width; s += columns) {
-          const extent_t across = width - s < columns ? width - s : columns;
-          const bool even = across == columns && side_by_side(c.column, j + s, across);
-          for (extent_t r = 0; r < height; r += tile_rows) {
-            const extent_t down = height - r < tile_rows ? height - r : tile_rows;
-            const T *const left = panels.left + r * terms, *const right = panels.right + s * terms;
-            T* const out = c.data + c.column(j + s);
-            const extent_t pitch = down > 1 ? c_row[r + 1] - c_row[r] : columns;
-            if (even && down == tile_rows && rows_are_even(c_row + r, pitch)) {
-              tile.run(terms, left, right, out + c_row[r], pitch, add);
-              continue;
-            }
-            const auto each = [&](const auto& row, const auto& element) {
-              for (extent_t x = 0; x < down; ++x)
-                if (even)
-                  row(block + x * columns, out + c_row[r + x]);
-                else
-                  for (extent_t y = 0; y < across; ++y)
-                    element(block[x * columns + y], c.data[c_row[r + x] + c.column(j + s + y)]);
-            };
-            const std::size_t bytes = static_cast<std::size_t>(columns) * sizeof(T);
-            if (add)
-              each([&](T* sums, const T* at) { std::memcpy(sums, at, bytes); }, [](T& sum, const T& at) { sum = at; });
-            tile.run(terms, left, right, block, columns, add);
-            each([&](const T* sums, T* at) { std::memcpy(at, sums, bytes); }, [](const T& sum, T& at) { at = sum; });
-          }
-        }
+        multiply_panels(tile, panels.left, panels.right, terms, c_row, height, j, width, c, add);
       }
       row_is_zero += seek_rows ? m : 0;
     }

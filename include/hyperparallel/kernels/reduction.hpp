@@ -21,25 +21,11 @@ namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 /// Bit d is dim d.
 using dim_set = unsigned;
 
-constexpr dim_set every_dim(const shape& s) { return (1u << s.rank) - 1u; }
-
 /// Elements folded into one result.
 constexpr extent_t folded_count(const shape& s, dim_set dims) {
   extent_t n = 1;
   for (int d = 0; d < s.rank; ++d) n *= (dims >> d & 1u) != 0 ? s.extent[d] : 1;
   return n;
-}
-
-/// What `s` becomes when `dims` are folded; kept as 1 where `keep_dims`.
-constexpr shape folded_shape(const shape& s, dim_set dims, bool keep_dims) {
-  shape r;
-  for (int d = 0; d < s.rank; ++d) {
-    if ((dims >> d & 1u) == 0)
-      r.extent[r.rank++] = s.extent[d];
-    else if (keep_dims)
-      r.extent[r.rank++] = 1;
-  }
-  return r;
 }
 
 namespace detail {
@@ -167,7 +153,7 @@ void fold(tensor_view<X> x, tensor_view<R> out, dim_set dims) {
 
 }  // namespace detail
 
-/// Domain, here and below: out has the elements of folded_shape(x.extents, dims, …).
+/// Domain, here and below: out has the dims of x but `dims`, which are gone or 1.
 template <class X, class R>
 void sum(tensor_view<X> x, tensor_view<R> out, dim_set dims) {
   detail::fold<detail::fold_sum>(x, out, dims);

@@ -42,14 +42,10 @@ inline constexpr partial_words casts =
     each(each(copies, 0, reduce_op::all, reduce_op::min), 0, reduce_op::any, reduce_op::max);
 /// c · x for c of any sign: sum, avg.
 inline constexpr partial_words scales = linear_in_each(0b1u);
-/// c · x for c ≥ 0, the same for each term: sum, avg, max, min.
-inline constexpr partial_words thins = rising(scales, 0);
 /// max, min.
 inline constexpr partial_words rises = rising(opaque, 0);
 /// x + c: avg, max, min.
 inline constexpr partial_words shifts = each(rises, 0, reduce_op::avg, reduce_op::avg);
-/// -x: sum, avg; max and min exchange.
-inline constexpr partial_words negates = falling(scales, 0);
 /// Rises where x is large enough: min, whose terms are all at least the result.
 inline constexpr partial_words rises_above = each(opaque, 0, reduce_op::min, reduce_op::min);
 /// max and min exchange.

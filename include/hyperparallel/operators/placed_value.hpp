@@ -47,6 +47,16 @@ constexpr bool derive_generally(const factor_rule& rule, const placed_value* con
   return s.layout.code == layout_code::ok;
 }
 
+/// Whether dims that a rule takes from a dim before them are as long.
+constexpr bool repeats_agree(const factor_rule& rule, const placed_value* const* operand) {
+  for (int i = 0; i < rule.repeat_count; ++i) {
+    const factor_repeat x = rule.repeat[i];
+    if (operand[x.here.operand]->shape.extent[x.here.dim] != operand[x.first.operand]->shape.extent[x.first.dim])
+      return false;
+  }
+  return true;
+}
+
 /// Plain rules on operands of one mesh that are not partial or padded, where every dim is cut by one whole axis at most
 /// and all agree. False: not such a case, and `result` has no meaning.
 constexpr bool derive_plainly(const factor_rule& rule, const placed_value* const* operand, int count,
@@ -88,12 +98,7 @@ constexpr bool derive_plainly(const factor_rule& rule, const placed_value* const
     if ((sharded & t.mask) != here) return false;  // it holds whole what another shards
     met |= t.mask;
   }
-  const int repeats = rule.repeat_count;
-  for (int i = 0; i < repeats; ++i) {
-    const factor_repeat x = rule.repeat[i];
-    if (operand[x.here.operand]->shape.extent[x.here.dim] != operand[x.first.operand]->shape.extent[x.first.dim])
-      return false;
-  }
+  if (rule.repeat_count > 0 && !repeats_agree(rule, operand)) return false;
   if (rule.keeps_first) return true;
   const tensor_factors& t = rule.result[0];
   rank = t.rank;

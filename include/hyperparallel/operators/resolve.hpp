@@ -107,6 +107,28 @@ struct resolve_search {
   }
 };
 
+/// The layouts in question: those of the operands and, where there is one, that of the first result at its consumer.
+struct layouts_in_terms {
+  layout_value layout[max_operands + 1] = {};
+  const tensor_factors* tensor[max_operands + 1] = {};
+  int count = 0;
+
+  constexpr layouts_in_terms(const factor_rule& rule, const layout_value* const* operand, int operands,
+                             const layout_value* consumer, const extent_t* extent) {
+    for (int o = 0; o < operands; ++o) add(*operand[o], rule.operand[o], operand[0]->mesh, extent);
+    if (consumer != nullptr) add(*consumer, rule.result[0], operand[0]->mesh, extent);
+  }
+
+ private:
+  /// A tensor whose cuts do not follow the factors offers no roles; it is moved to what the others say.
+  constexpr void add(const layout_value& l, const tensor_factors& t, const mesh_shape& mesh, const extent_t* extent) {
+    const terms_result terms = split_terms(l, t, extent);
+    if (terms.code == terms_code::ok) layout[count] = terms.layout;
+    if (terms.code != terms_code::ok) layout[count].mesh = mesh;
+    tensor[count++] = &t;
+  }
+};
+
 }  // namespace detail
 
 /// Finds the operand layouts in which `rule` runs and that cost least to reach.
@@ -136,27 +158,15 @@ constexpr resolution resolve(const factor_rule& rule, const layout_value* const*
   }
   detail::resolve_search search{rule, operand, shapes, options, extents.extent};
   search.result = result.shape;
-  layout_value l[max_operands + 1] = {};
-  const tensor_factors* tensor[max_operands + 1] = {};
-  int tensors = 0;
-  for (int o = 0; o <= count; ++o) {
-    if (o == count && options.consumer == nullptr) break;
-    tensor[tensors] = o < count ? &rule.operand[o] : &rule.result[0];
-    const terms_result terms =
-        split_terms(o < count ? *operand[o] : *options.consumer, *tensor[tensors], extents.extent);
-    // An operand whose cuts do not follow the factors offers no roles; it is moved to what the others say.
-    if (terms.code == terms_code::ok) l[tensors] = terms.layout;
-    if (terms.code != terms_code::ok) l[tensors].mesh = operand[0]->mesh;
-    ++tensors;
-  }
+  const detail::layouts_in_terms l(rule, operand, count, options.consumer, extents.extent);
   bool fits = false, nested = false;
-  for (int lead = 0; lead < tensors; ++lead) {
+  for (int lead = 0; lead < l.count; ++lead) {
     layout_value kept[max_operands + 1] = {};
     if (!nested) {  // else the roles are the same for every lead
-      for (int i = 0; i < tensors; ++i) kept[i] = l[i];
-      nested = detail::keep_nesting(kept, tensors, lead);
+      for (int i = 0; i < l.count; ++i) kept[i] = l.layout[i];
+      nested = detail::keep_nesting(kept, l.count, lead);
       search.roles = detail::role_table();
-      detail::collect_roles(rule, kept, tensor, tensors, search.roles);
+      detail::collect_roles(rule, kept, l.tensor, l.count, search.roles);
       if (!search.roles.fits) continue;
       fits = true;
       detail::role_table all = search.roles;
@@ -165,7 +175,8 @@ constexpr resolution resolve(const factor_rule& rule, const layout_value* const*
       r.exhaustive = r.exhaustive && few && nested;
       if (few) search.roles = all;
     }
-    search.order = detail::order_pieces(nested ? l : kept, tensor, tensors, lead, rule.factor_count, search.roles);
+    search.order =
+        detail::order_pieces(nested ? l.layout : kept, l.tensor, l.count, lead, rule.factor_count, search.roles);
     search.run(r);
   }
   if (!fits) r.code = resolve_code::too_many_pieces;

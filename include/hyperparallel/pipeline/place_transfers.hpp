@@ -54,37 +54,21 @@ constexpr basic_pipeline_schedule<To> with_room_for_transfers(const basic_pipeli
   return to;
 }
 
-}  // namespace detail
-
-/// `s` with the transfers of each hop between ranks; idle slots are left out. Precondition: `check_schedule(s)` is ok.
-/// Complexity: linear in the actions, in memory too; of more than 64 ranks log₆₄ ranks for each.
-template <class To = growing_pipeline_sizes, class Sizes>
-constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_schedule<Sizes>& s) {
+/// Ranks in turn take their next action if its input is there, and put it and its transfers behind what is in `action`.
+/// `from`, `at`: the rank's next action, and the place of its next entry; `forwards`, `gradients`: what has been taken.
+template <class Sizes, class Entries, class Places, class Taken>
+constexpr void take_in_turns(const basic_pipeline_schedule<Sizes>& s, const stage_peers<Sizes>& peers, Entries& action,
+                             Places& from, Places& at, Taken& forwards, Taken& gradients) {
   const int m = s.micro_batches, n = s.stages * m, share = s.share();
-  const stage_peers<Sizes> peers(s);
-  basic_pipeline_schedule<To> to = detail::with_room_for_transfers<To>(s, peers);
-  typename To::template per_rank<int> from_of, at_of;  // the rank's next action, and the place of its next entry
-  for (int r = 0; r < s.ranks; ++r) {
-    from_of.push(s.first[r]);
-    at_of.push(to.first[r]);
-  }
-  typename To::template per_chunk<bool> forwards_taken, gradients_taken;
-  append_zeros(forwards_taken, n);
-  append_zeros(gradients_taken, n);
   constexpr int send_forward = static_cast<int>(action_kind::send_forward), receive_forward = send_forward + 1;
   constexpr int send_backward = send_forward + 2, receive_backward = send_forward + 3;
   constexpr int pair = static_cast<int>(action_kind::overlapped_forward);
   auto& code = s.action.item;
-  auto& action = to.action.item;
-  auto& from = from_of.item;
-  auto& at = at_of.item;
   auto& forward_peer = peers.forward.item;
   auto& gradient_peer = peers.gradient.item;
-  auto& forwards = forwards_taken.item;
-  auto& gradients = gradients_taken.item;
   // Of many ranks a turn leaves out those that wait until their input comes: they would not have taken anything.
-  const bool all = s.ranks <= detail::most_ranks_in_whole_turns;
-  detail::ready_ranks ready(all ? 1 : s.ranks);
+  const bool all = s.ranks <= most_ranks_in_whole_turns;
+  ready_ranks ready(all ? 1 : s.ranks);
   for (bool left = true; left;) {
     left = false;
     for (int r = all ? 0 : ready.next(0); all ? r < s.ranks : r >= 0; r = all ? r + 1 : ready.next(r + 1)) {
@@ -129,6 +113,25 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
       from[r] = i + 1;
     }
   }
+}
+
+}  // namespace detail
+
+/// `s` with the transfers of each hop between ranks; idle slots are left out. Precondition: `check_schedule(s)` is ok.
+/// Complexity: linear in the actions, in memory too; of more than 64 ranks log₆₄ ranks for each.
+template <class To = growing_pipeline_sizes, class Sizes>
+constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_schedule<Sizes>& s) {
+  const stage_peers<Sizes> peers(s);
+  basic_pipeline_schedule<To> to = detail::with_room_for_transfers<To>(s, peers);
+  typename To::template per_rank<int> from, at;
+  for (int r = 0; r < s.ranks; ++r) {
+    from.push(s.first[r]);
+    at.push(to.first[r]);
+  }
+  typename To::template per_chunk<bool> forwards, gradients;
+  append_zeros(forwards, s.stages * s.micro_batches);
+  append_zeros(gradients, s.stages * s.micro_batches);
+  detail::take_in_turns(s, peers, to.action.item, from.item, at.item, forwards.item, gradients.item);
   return to;
 }
 

@@ -155,34 +155,17 @@ class pipeline_replay : kind_of_code {
           if (kind < send_forward || kind > receive_backward || waits_for_transfers) break;
           if (looks_up) record(x_, r, at, kind, y, clock);
           if (!queues) continue;
+          if (kind == send_forward ? progress[y] == 0 : kind == send_backward && progress[y] < state::has_gradient)
+            break;
           // The end that is reached second lets the message pass.
-          if (kind == send_forward) {
-            if (progress[y] == 0) break;
-            const std::int64_t other = posted[y];
-            if (other == 0)
-              posted[y] = clock;
-            else
-              input[y + m] = (other < clock ? clock : other) + latency;
-          } else if (kind == receive_forward) {
-            const std::int64_t other = posted[y - m];
-            if (other == 0)
-              posted[y - m] = clock;
-            else
-              input[y] = (other < clock ? clock : other) + latency;
-          } else if (kind == send_backward) {
-            if (progress[y] < state::has_gradient) break;
-            const std::int64_t other = posted[per_kind + y];
-            if (other == 0)
-              posted[per_kind + y] = clock;
-            else
-              gradient[y] = (other < clock ? clock : other) + latency;
-          } else {
-            const std::int64_t other = posted[per_kind + y + m];
-            if (other == 0)
-              posted[per_kind + y + m] = clock;
-            else
-              gradient[y + m] = (other < clock ? clock : other) + latency;
-          }
+          const bool is_input = kind <= receive_forward;
+          const int message = kind == receive_forward ? y - m : kind == receive_backward ? y + m : y;
+          const int post = is_input ? message : per_kind + message;
+          const std::int64_t other = posted[post];
+          if (other == 0)
+            posted[post] = clock;
+          else
+            (is_input ? input[message + m] : gradient[message]) = (other < clock ? clock : other) + latency;
           continue;
         }
         const std::int64_t ready = gradient[y + m];

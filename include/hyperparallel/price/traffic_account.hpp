@@ -74,14 +74,6 @@ struct traffic_account {
   }
 };
 
-/// Bytes along one axis alone.
-constexpr extent_t bytes_along(const traffic_account& a, int axis) {
-  if (a.bytes == not_counted) return not_counted;
-  for (int i = 0; i < a.by_axes.size; ++i)
-    if (a.by_axes.item[i].axes == 1u << axis) return a.by_axes.item[i].bytes;
-  return 0;
-}
-
 namespace detail {
 
 constexpr void add_axes(traffic_account& a, unsigned axes, extent_t bytes, extent_t times) {

@@ -17,7 +17,6 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr std::int64_t impossible_time = INT64_MAX;
-inline constexpr std::int64_t no_memory_limit = INT64_MAX;
 
 struct choice_candidate {
   std::int64_t time = 0, memory = 0;

@@ -71,6 +71,68 @@ constexpr void fill_queues(int queues, Schedule& s, const Positions& next) {
   s.queue_begin[queues] = place;
 }
 
+/// Empty queues, free at once; rings in the order of the queues.
+template <class Schedule, class Free, class Ring, class Front, class Last>
+constexpr void clear_queues(int queues, Schedule& s, Free& queue_free, Ring& ring, Front& ring_front,
+                            Last& queue_last) {
+  for (int q = 0; q < queues; ++q) {
+    queue_free[q] = 0;
+    ring[q] = q;
+    ring_front[q] = q;
+    queue_last[q] = s.queue_begin[q] = -1;
+  }
+}
+
+/// Places tiles [first, past) of a run, which are ready at one time and take as long each, on the queues [root, beyond)
+/// of their pool. `p`: the place in `order` of the first. Returns when the last ends. The queue at the back of the ring is free last, and no tile ends before the one in front of it.
+template <class Schedule, class Next, class Free, class Ring, class Front, class Last>
+constexpr std::int64_t place_tiles(int first, int past, std::int64_t ready, std::int64_t duration, int root, int beyond,
+                                   int p, Schedule& s, Next& next, Free& queue_free, Ring& ring, Front& ring_front,
+                                   Last& queue_last) {
+  // Declared once: clang pays for a declaration as much as for three statements.
+  std::int64_t start = 0, end = 0, latest = 0;
+  int q = 0, hole = 0, before = 0, other = 0, front = ring_front[root];
+  int back = ring[front > root ? front - 1 : beyond - 1];
+  latest = queue_free[back];
+  for (int t = first; t < past; t = t + 1) {
+    q = ring[front];
+    start = queue_free[q];
+    if (start < ready) start = ready;
+    end = start + duration;
+    s.order[p] = t;
+    s.queue[t] = q;
+    next[p] = -1;
+    before = queue_last[q];
+    if (before < 0) {
+      s.queue_begin[q] = p;
+    } else {
+      next[before] = p;
+    }
+    queue_last[q] = p;
+    p = p + 1;
+    queue_free[q] = end;
+
+    // From the front of the ring to its end, that is one place back, and on past the queues that are free later.
+    if (latest < end || (latest == end && back < q)) {
+      back = q;
+      latest = end;
+    } else if (back != q) {
+      for (hole = front;; hole = before) {
+        before = hole > root ? hole - 1 : beyond - 1;
+        if (before == front) break;
+        other = ring[before];
+        if (queue_free[other] < end || (queue_free[other] == end && other < q)) break;
+        ring[hole] = other;
+      }
+      ring[hole] = q;
+    }
+    front = front + 1;
+    if (front == beyond) front = root;
+  }
+  ring_front[root] = front;
+  return end;
+}
+
 /// `list_schedule` with the arrays of the scratch that it writes most as arguments of their own: an element of an array
 /// that is no member costs a constant evaluation half.
 template <class Flow, class Schedule, class Scratch, class EventTimes, class Ranks, class Next, class Sorted,
@@ -96,18 +158,10 @@ constexpr schedule_status schedule_tasks(const Flow& f, const machine_shape& mac
     order_by_rank(runs, sweep_ranks(f, synchronisation, partial, event_time, run_rank, x), run_rank, next, sorted);
     clear_events(f, partial, event_time, x);
   }
-  for (int q = 0; q < queues; ++q) {
-    queue_free[q] = 0;
-    ring[q] = q;
-    ring_front[q] = q;
-    queue_last[q] = s.queue_begin[q] = -1;
-  }
+  clear_queues(queues, s, queue_free, ring, ring_front, queue_last);
   if constexpr (fills_before_scattering)
     for (int t = 0; t < tasks; ++t) s.queue[t] = 0;
   std::int64_t makespan = 0;
-  // Declared once: clang pays for a declaration as much as for three statements.
-  std::int64_t start = 0, end = 0, latest = 0;
-  int q = 0, front = 0, back = 0, hole = 0, before = 0, other = 0;
   for (int i = 0, p = 0; i < runs; ++i) {
     const int r = ranked ? sorted[i] : i, first = partial ? r : f.run[r], past = partial ? r + 1 : f.run[r + 1];
     const task k = f.task[first];
@@ -124,48 +178,9 @@ constexpr schedule_status schedule_tasks(const Flow& f, const machine_shape& mac
           (!partial || x.prefix_begin[e] < 0 ? event_time[e] : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
       if (ready < due) ready = due;
     }
-    // The queue at the back of the ring is free last, and no tile ends before the one in front of it.
-    const std::int64_t duration = k.duration;
-    const int beyond = root + pool;
-    front = ring_front[root];
-    back = ring[front > root ? front - 1 : beyond - 1];
-    latest = queue_free[back];
-    for (int t = first; t < past; t = t + 1) {
-      q = ring[front];
-      start = queue_free[q];
-      if (start < ready) start = ready;
-      end = start + duration;
-      s.order[p] = t;
-      s.queue[t] = q;
-      next[p] = -1;
-      before = queue_last[q];
-      if (before < 0) {
-        s.queue_begin[q] = p;
-      } else {
-        next[before] = p;
-      }
-      queue_last[q] = p;
-      p = p + 1;
-      queue_free[q] = end;
-
-      // From the front of the ring to its end, that is one place back, and on past the queues that are free later.
-      if (latest < end || (latest == end && back < q)) {
-        back = q;
-        latest = end;
-      } else if (back != q) {
-        for (hole = front;; hole = before) {
-          before = hole > root ? hole - 1 : beyond - 1;
-          if (before == front) break;
-          other = ring[before];
-          if (queue_free[other] < end || (queue_free[other] == end && other < q)) break;
-          ring[hole] = other;
-        }
-        ring[hole] = q;
-      }
-      front = front + 1;
-      if (front == beyond) front = root;
-    }
-    ring_front[root] = front;
+    const std::int64_t end = place_tiles(first, past, ready, k.duration, root, root + pool, p, s, next, queue_free,
+                                         ring, ring_front, queue_last);
+    p = p + past - first;
     if (makespan < end) makespan = end;
     for (int g = k.signal_begin; g < k.signal_end; ++g) {
       const int e = f.signal[g] + k.first_event;

@@ -81,6 +81,29 @@ using dynamic_simulation_scratch = simulation_scratch<run_time_count, run_time_c
 
 namespace detail {
 
+constexpr simulation_result failed_simulation(simulation_code code, int task, int event) {
+  return {code, task, event, not_counted};
+}
+
+/// Nothing has been signalled, and every queue stands before its first task.
+template <class Flow, class Schedule, class Scratch, class Free, class Next, class EventTimes, class Counts>
+constexpr void rewind(const Flow& f, const Schedule& s, bool partial, Scratch& x, Free& queue_free, Next& queue_next,
+                      EventTimes& event_time, Counts& count) {
+  clear_events(f, partial, event_time, x);
+  for (int e = 0, events = f.size.events; e < events; ++e) count[e] = 0;
+  for (int q = 0, queues = queue_count(s.machine); q < queues; ++q) {
+    queue_free[q] = 0;
+    queue_next[q] = s.queue_begin[q];
+  }
+}
+
+/// Task → one past the last task of its run.
+template <class Flow, class Runs>
+constexpr void find_run_ends(const Flow& f, Runs& run_end) {
+  for (int r = 0, t = 0, runs = f.size.runs; r < runs; ++r)
+    for (const int past = f.run[r + 1]; t < past; t = t + 1) run_end[t] = past;
+}
+
 /// `simulate` with the arrays that it writes most as arguments of their own, as in list scheduling. Tiles of a run that
 /// follow each other in the order wait for the same events and add to the same ones, so both are done once for all of
 /// them; where waits for part of an event are about, each task stands for itself.
@@ -89,58 +112,40 @@ template <class Flow, class Schedule, class Scratch, class Times, class Free, cl
 constexpr simulation_result simulate_tasks(const Flow& f, const Schedule& s, simulation_options options, Times& started,
                                            Times& ended, Scratch& x, Free& queue_free, Next& queue_next, Runs& run_end,
                                            EventTimes& event_time, Counts& count) {
-  simulation_result result;
+  constexpr simulation_code disorder = simulation_code::order_is_not_a_run_of_the_queues;
   const int tasks = f.size.tasks, queues = queue_count(s.machine);
-  const auto fail = [&result](simulation_code code, int task, int event) {
-    result.code = code;
-    result.makespan = not_counted;
-    result.task = task;
-    result.event = event;
-    return result;
-  };
-  if (s.task_count != tasks) return fail(simulation_code::order_is_not_a_run_of_the_queues, -1, -1);
+  if (s.task_count != tasks) return failed_simulation(disorder, -1, -1);
   const bool partial = waits_in_part(f);
-  clear_events(f, partial, event_time, x);
-  for (int e = 0, events = f.size.events; e < events; ++e) count[e] = 0;
-  for (int q = 0; q < queues; ++q) {
-    queue_free[q] = 0;
-    queue_next[q] = s.queue_begin[q];
-  }
-  int t = 0, q = 0, place = 0, past = 0;
-  const int runs = f.size.runs;
-  const bool alone = partial || runs == tasks;  // each task stands for itself
-  for (int r = 0; r < runs && !alone; ++r)
-    for (past = f.run[r + 1]; t < past; t = t + 1) run_end[t] = past;
-
-  auto& order = s.order;
-  auto& queue = s.queue;
+  rewind(f, s, partial, x, queue_free, queue_next, event_time, count);
+  const bool alone = partial || f.size.runs == tasks;  // each task stands for itself
+  if (!alone) find_run_ends(f, run_end);
+  auto &order = s.order, &queue = s.queue, &queue_task = s.queue_task;
   auto& queue_begin = s.queue_begin;
-  auto& queue_task = s.queue_task;
   const std::int64_t synchronisation = options.synchronisation;
+  simulation_result result;
   std::int64_t start = 0, end = 0, makespan = 0;
+  int t = 0, q = 0, place = 0;
   for (int p = 0; p < tasks;) {
     t = order[p];
-    if (t < 0 || t >= tasks) return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
+    if (t < 0 || t >= tasks) return failed_simulation(disorder, t, -1);
     const task k = f.task[t];
     std::int64_t ready = 0, last_end = 0;
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
       const wait u = f.wait[w];
       const int e = u.event + k.first_event;
-      if (count[e] < u.threshold) return fail(simulation_code::deadlock, t, e);
+      if (count[e] < u.threshold) return failed_simulation(simulation_code::deadlock, t, e);
       const std::int64_t due =
           synchronisation +
           (!partial || x.prefix_begin[e] < 0 ? event_time[e] : x.history[x.prefix_begin[e] + u.threshold - 1]);
       if (ready < due) ready = due;
     }
     const std::int64_t duration = options.free_communication && k.kind == resource::link ? 0 : k.duration;
-    const int first = t;
-    past = alone ? t + 1 : run_end[t];
+    const int first = t, past = alone ? t + 1 : run_end[t];
     do {
       q = queue[t];
-      if (q < 0 || q >= queues) return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
+      if (q < 0 || q >= queues) return failed_simulation(disorder, t, -1);
       place = queue_next[q];
-      if (place >= queue_begin[q + 1] || queue_task[place] != t)
-        return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
+      if (place >= queue_begin[q + 1] || queue_task[place] != t) return failed_simulation(disorder, t, -1);
       queue_next[q] = place + 1;
       start = queue_free[q];
       if (start < ready) start = ready;

@@ -28,6 +28,76 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
+/// The macro tasks in reference order: heads stand together and behind them their tails, one task each, and numbers rise.
+struct macro_sequence {
+  int instance = 0, behind = 0, highest = 0;
+  constexpr bool admits(int next, int first, int past) {
+    const bool goes_on = behind == first && (next == instance || (instance < 0 && next == -instance));
+    if (past != first + 1 || (!goes_on && -next <= highest)) return false;
+    instance = next;
+    behind = past;
+    if (-next > highest) highest = -next;
+    return true;
+  }
+};
+
+/// What the fast ways do without, of the whole flow: whether it has been found.
+struct witness_tables {
+  bool numbered = false;   ///< signals of events that are waited for in part
+  bool linked = false;     ///< uses of each slot
+  bool witnessed = false;  ///< first signallers
+};
+
+/// Numbers the signals, at the first wait for a part of an event.
+template <class Flow, class Schedule, class Scratch, class Counts>
+constexpr verify_status number_signals(const Flow& f, const Schedule& s, Scratch& x, Counts& count,
+                                       witness_tables& found) {
+  found.numbered = true;
+  return verify_partial_waits(f, s, x, count);
+}
+
+/// Judges uses of a slot one by one, from run [first, past) on.
+template <class Flow, class Schedule, class Scratch, class Runs, class Counts>
+constexpr verify_status judge_by_pairs(const Flow& f, const Schedule& s, Scratch& x, const Runs& run_end, Counts& count,
+                                       witness_tables& found, int first, int past, int slot) {
+  if (!found.linked) {
+    if (!found.numbered && waits_in_part(f, run_end, count, first)) {
+      const verify_status numbered = number_signals(f, s, x, count, found);
+      if (numbered.code != verify_code::ok) return numbered;
+    }
+    const int excess = link_accesses(f, s, x);
+    if (excess >= 0) return {verify_code::use_total_differs, excess};
+    found.linked = true;
+  }
+  return verify_pairs(f, s, x, count, first, past, slot);
+}
+
+/// Judges a use that no fast way admits: by the groups of its slot, or by pairs from then on. `written`, `read`: the
+/// events by which the run's writes and reads join a group; `apart`: no two of its tiles write the same unit.
+template <class Flow, class Schedule, class Scratch, class Runs, class Counts, class States, class Ends, class Writers,
+          class Readers>
+constexpr verify_status judge_use(const Flow& f, const Schedule& s, Scratch& x, const Runs& run_end, Counts& count,
+                                  States& states, Ends& high, Writers& writers, Readers& readers, witness_tables& found,
+                                  int first, int past, const access& u, bool apart, int written, int read) {
+  const int slot = u.slot, instance = f.task[first].instance;
+  const bool grouped = (states[slot] & pairs) == 0;
+  if (instance > 0) {
+    if (grouped) record_tail(states, high, writers, readers, instance, u, written, read);
+    return {};
+  }
+  if (!found.witnessed) find_first_signallers(f, s, x, run_end);
+  found.witnessed = true;
+  if (grouped && instance != 0) {
+    if (place_head(f, x, count, states, high, writers, readers, first, u)) return {};
+  } else if (grouped && apart &&
+             place_access(f, x, count, states, high, writers, readers, first, u,
+                          u.mode == access_mode::write ? written : read)) {
+    return {};
+  }
+  states[slot] = pairs;
+  return judge_by_pairs(f, s, x, run_end, count, found, first, past, slot);
+}
+
 /// Second half: every conflict has a witness. Runs of tiles in reference order, each access once for all tiles: its
 /// intervals are grouped as their hull, which is exact for reads and for writes whose step keeps them apart. The common
 /// cases are written out in the loop because a constexpr call costs as much as ten statements: a write above the
@@ -39,45 +109,35 @@ template <class Flow, class Schedule, class Scratch, class Runs, class Counts, c
 constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scratch& x, const Runs& run_end,
                                          Counts& count, States& states, Ends& high, Writers& writers,
                                          Readers& readers) {
-  bool numbered = false, linked = false, witnessed = false, apart = true, alone = true;
+  macro_sequence macros;
+  witness_tables found;
+  verify_status refused;
+  bool apart = true, alone = true;
   int joined = -2, written = -1, read = -1, state = 0, slot = 0, further = 0, event = 0;
-  int first_wait = 0, member = 0, behind = 0, highest = 0;
   access u{};
   for (int i = 0, slots = f.size.slots; i < slots; ++i) states[i] = 0;
   for (int first = 0, past = 0, tasks = f.size.tasks; first < tasks; first = past) {
     past = -run_end[first];
     const task k = f.task[first];
-    alone = past == first + 1;
-    first_wait = k.wait_begin;
-    if (k.instance != 0) {  // numbers rise; heads stand together, and behind them their tails
-      const bool next = behind == first && (k.instance == member || (member < 0 && k.instance == -member));
-      if (!alone || (!next && -k.instance <= highest)) return {verify_code::instance_is_not_together, first};
-      member = k.instance;
-      behind = past;
-      if (-member > highest) highest = -member;
-      alone = false;  // goes by none of the fast ways
-      first_wait = -1;
-    }
+    if (k.instance != 0 && !macros.admits(k.instance, first, past))
+      return {verify_code::instance_is_not_together, first};
     if (k.access_begin == k.access_end && k.wait_begin == k.wait_end) continue;
+    alone = past == first + 1 && k.instance == 0;
     further = past - first - 1;
     joined = -2;  // an event whose every signaller has ended
     for (int i = k.wait_begin; i < k.wait_end; ++i) {
       const wait w = f.wait[i];
       event = w.event + k.first_event;
       if (w.threshold == count[event]) {
-        if (i == first_wait) joined = event;
-        continue;
+        if (i == k.wait_begin && k.instance == 0) joined = event;
+      } else if (!found.numbered) {
+        refused = number_signals(f, s, x, count, found);
+        if (refused.code != verify_code::ok) return refused;
       }
-      if (numbered) continue;
-      numbered = true;
-      const verify_status found = verify_partial_waits(f, s, x, count);
-      if (found.code != verify_code::ok) return found;
     }
-    written = read = -1;  // the events by which writes and reads join a group
-    if (k.signal_begin < k.signal_end) {
-      read = written = f.signal[k.signal_begin] + k.first_event;
-      if (k.signal_begin + 1 < k.signal_end) read = f.signal[k.signal_end - 1] + k.first_event;
-    }
+    // The events by which writes and reads join a group.
+    written = k.signal_begin < k.signal_end ? f.signal[k.signal_begin] + k.first_event : -1;
+    read = k.signal_begin + 1 < k.signal_end ? f.signal[k.signal_end - 1] + k.first_event : written;
     for (int a = k.access_begin; a < k.access_end; ++a) {
       u = f.access[a];
       if (u.begin >= u.end) continue;
@@ -93,63 +153,26 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
       slot = u.slot + k.first_slot;
       state = states[slot];
       if (u.mode == access_mode::write) {
-        if (state == 0 && apart) {
+        if (apart && (state == 0 || (state == has_writers && high[slot] <= u.begin && writers[slot] == written))) {
           states[slot] = has_writers;
           writers[slot] = written;
-          high[slot] = u.end;
-          continue;
-        }
-        if (state == has_writers && high[slot] <= u.begin && writers[slot] == written && apart) {
           high[slot] = u.end;
           continue;
         }
       } else {
         apart = true;  // reads do not conflict
         if (a + 1 < k.access_end && f.access[a + 1].slot == u.slot && overwritten_beside(f, a)) continue;
-        if (state == has_writers && writers[slot] == joined) {
-          states[slot] = has_writers + has_readers + covered;
-          readers[slot] = read;
-          if (high[slot] < u.end) high[slot] = u.end;
-          continue;
-        }
         if ((state & pairs) == 0 && ((state & has_writers) == 0 || writers[slot] == joined) && k.instance == 0) {
-          if ((state & has_readers) == 0) {
-            readers[slot] = read;
-          } else if (readers[slot] != read) {
-            readers[slot] = -1;
-          }
+          readers[slot] = (state & has_readers) == 0 || readers[slot] == read ? read : -1;
           states[slot] = state | has_readers | ((state & has_writers) != 0 ? covered : 0);
           if (state == 0 || high[slot] < u.end) high[slot] = u.end;
           continue;
         }
       }
       u.slot = slot;
-      if (k.instance > 0) {
-        if ((state & pairs) == 0) record_tail(states, high, writers, readers, member, u, written, read);
-        continue;
-      }
-      if (!witnessed) find_first_signallers(f, s, x, run_end);
-      witnessed = true;
-      if ((state & pairs) == 0 && k.instance != 0) {
-        if (place_head(f, x, count, states, high, writers, readers, first, u)) continue;
-      } else if ((state & pairs) == 0 && apart &&
-                 place_access(f, x, count, states, high, writers, readers, first, u,
-                              u.mode == access_mode::write ? written : read)) {
-        continue;
-      }
-      states[slot] = pairs;
-      if (!numbered && !linked && waits_in_part(f, run_end, count, first)) {
-        numbered = true;
-        const verify_status found = verify_partial_waits(f, s, x, count);
-        if (found.code != verify_code::ok) return found;
-      }
-      if (!linked) {
-        const int excess = link_accesses(f, s, x);
-        if (excess >= 0) return {verify_code::use_total_differs, excess};
-      }
-      linked = true;
-      const verify_status found = verify_pairs(f, s, x, count, first, past, slot);
-      if (found.code != verify_code::ok) return found;
+      refused = judge_use(f, s, x, run_end, count, states, high, writers, readers, found, first, past, u, apart,
+                          written, read);
+      if (refused.code != verify_code::ok) return refused;
     }
   }
   return {};

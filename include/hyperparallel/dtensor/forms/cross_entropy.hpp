@@ -15,11 +15,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 namespace forms {
 
 struct cross_entropy : operations::cross_entropy {
-  constexpr working_dims working(const shape* x, int) const {
-    working_dims w;
-    w.operand[0] = 1u << (x[0].rank - 1);
-    return w;
-  }
+  constexpr working_dims working(const shape* x, int) const { return detail::along_lost_dim(-1, x[0].rank); }
 
   template <class X, class I>
   void run_form(form_run& r) const {

@@ -150,9 +150,16 @@ void norm_form(form_run& r, bool centred, double epsilon, const Root& root) {
   });
 }
 
-constexpr working_dims along_dim(int dim, int rank) {
+/// A dim of the first operand that no result has as it was.
+constexpr working_dims along_lost_dim(int dim, int rank) {
   working_dims w;
-  w.operand[0] = w.result[0] = 1u << rules::from_front(dim, rank);
+  w.operand[0] = 1u << rules::from_front(dim, rank);
+  return w;
+}
+
+constexpr working_dims along_dim(int dim, int rank) {
+  working_dims w = along_lost_dim(dim, rank);
+  w.result[0] = w.operand[0];
   return w;
 }
 

@@ -76,11 +76,7 @@ std::vector<candidate<X>> best_of_block(const_view<X> x, int axis, extent_t kept
 namespace forms {
 
 struct max_with_index : operations::max_with_index {
-  constexpr working_dims working(const shape* x, int) const {
-    working_dims w;
-    w.operand[0] = 1u << rules::from_front(dim, x[0].rank);
-    return w;
-  }
+  constexpr working_dims working(const shape* x, int) const { return detail::along_lost_dim(dim, x[0].rank); }
   template <class X>
   void run_form(form_run& r) const {
     const auto best = detail::best_of_rows<X>(r, rules::from_front(dim, r.operand[0].shape().rank));
@@ -96,11 +92,7 @@ struct max_with_index : operations::max_with_index {
 };
 
 struct topk : operations::topk {
-  constexpr working_dims working(const shape* x, int) const {
-    working_dims w;
-    w.operand[0] = 1u << rules::from_front(dim, x[0].rank);
-    return w;
-  }
+  constexpr working_dims working(const shape* x, int) const { return detail::along_lost_dim(dim, x[0].rank); }
   template <class X>
   void run_form(form_run& r) const {
     const int axis = rules::from_front(dim, r.operand[0].shape().rank);

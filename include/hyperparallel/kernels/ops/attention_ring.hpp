@@ -16,18 +16,6 @@ HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
-/// q, k, v of one block -> o, lse of that block alone.
-template <class T>
-void attention_block_kernel(const operator_call& c) {
-  attend<T>(c, 1);
-}
-
-/// do, q, k, v, o, lse (joined) -> dq, dk, dv of one block.
-template <class T>
-void attention_block_gradient_kernel(const operator_call& c) {
-  attend_gradient<T>(c, 1);
-}
-
 /// o, lse, o, lse -> o, lse.
 template <class T>
 void attention_merge_kernel(const operator_call& c) {
@@ -40,13 +28,13 @@ void attention_merge_kernel(const operator_call& c) {
 
 namespace hyperparallel { inline namespace v0_2 {
 
+// A block is attention over its keys alone: o and lse of that block; its gradient takes the joined o and lse.
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::attention_block> = kernels::attention_block_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::attention_block> = kernels::attention_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::attention_merge> = kernels::attention_merge_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::attention_block_gradient> =
-    kernels::attention_block_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::attention_block_gradient> = kernels::attention_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 
