@@ -31,11 +31,11 @@ inline constexpr gradient_writer gradient_of_type = written_gradient(operator_va
 inline constexpr gradient_writer no_gradient{builtin_list};
 
 /// The letter and the digit of part `n` of what a gradient text reads.
-struct gradient_part {
+struct written_part {
   char letter;
   int number;
 };
-constexpr gradient_part part_of_gradient(const char* text, int n) {
+constexpr written_part part_of_gradient(const char* text, int n) {
   for (; n > 0; --n) text += 3;
   return {text[0], text[1] - '0'};
 }
@@ -47,7 +47,7 @@ constexpr int parts_made(const gradient_rule& rule) { return text_length(gradien
 /// Whether the rule reads operand, or result, `number`.
 constexpr bool reads_part(const gradient_rule& rule, char letter, int number) {
   for (int n = 0; n < parts_read(rule); ++n) {
-    const gradient_part p = part_of_gradient(rule.text, n);
+    const written_part p = part_of_gradient(rule.text, n);
     if (p.letter == letter && p.number == number) return true;
   }
   return false;
@@ -101,7 +101,7 @@ struct backward_rule_on<operation<Forward, Extents...>> {
     using forward = operation<Forward, Extents...>;
     factor_rule rule = backward_rule(forward::rule, *gradient.value, gradient.text);
     for (int n = 0; n < rule.operand_count; ++n) {
-      const gradient_part read = part_of_gradient(gradient.text, n);
+      const written_part read = part_of_gradient(gradient.text, n);
       if (read.letter != 'x' || !passes_sums_of(forward::rule, read.number)) continue;
       say_all(rule.partials, 1u << n, reduce_op::sum, partial_mode::each);
       say_all(rule.partials, 1u << n, reduce_op::avg, partial_mode::each);

@@ -212,7 +212,7 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
   /// What part `P` of a backward rule's text stands for; gradients lie as their values where `Reduced`.
   template <int Number, std::size_t P, bool Reduced, class Operands, class Results, class... Gradient>
   auto part(const std::tuple<Gradient...>& g, const Operands& x, const Results& y) const {
-    constexpr gradient_part p = part_of_gradient(rules.rule[Number].text, static_cast<int>(P));
+    constexpr written_part p = part_of_gradient(rules.rule[Number].text, static_cast<int>(P));
     constexpr std::size_t n = static_cast<std::size_t>(p.number);
     if constexpr (p.letter == 'x')
       return std::get<n>(x);

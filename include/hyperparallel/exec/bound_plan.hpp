@@ -62,7 +62,7 @@ struct plan_view {
 
 namespace detail {
 
-inline constexpr int most_operations = 1 << 20;
+inline constexpr int most_bound_operations = 1 << 20;
 
 inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -109,7 +109,7 @@ void check_events(const Flow& f) {
     lowest = t == 0 || k.operation < lowest ? k.operation : lowest;
     highest = t == 0 || k.operation > highest ? k.operation : highest;
   }
-  if (highest - lowest >= most_operations)
+  if (highest - lowest >= most_bound_operations)
     throw bind_error("operations " + std::to_string(lowest) + " and " + std::to_string(highest) +
                      " are too far apart for one table of kernels");
 }

@@ -38,7 +38,7 @@ constexpr bool play_groups(const graph& g, found_groups& f, const device_value& 
 namespace detail {
 
 /// A set of modules on ranks under a strategy.
-struct measured_group {
+struct timed_group {
   unsigned modules = 0;
   int ranks = 0;
   int strategy = 0;  ///< of the names
@@ -74,12 +74,12 @@ class group_searcher {
   }
 
  private:
-  constexpr strategy_value strategy_of(const measured_group& m) const {
+  constexpr strategy_value strategy_of(const timed_group& m) const {
     return strategy_called(m.ranks == 1 ? "single" : names_.item[m.strategy].text, m.ranks).strategy;
   }
 
   /// The modules of each set on ranks of their own, all others on one rank behind them.
-  constexpr submodel_plan plan_of(const growing_array<measured_group>& groups, unsigned others) const {
+  constexpr submodel_plan plan_of(const growing_array<timed_group>& groups, unsigned others) const {
     submodel_plan plan;
     plan.table.world = 0;
     growing_array<short_text> group_of(modules_.placed.size);
@@ -94,7 +94,7 @@ class group_searcher {
       plan.table.world += ranks;
       plan.strategy.push(s);
     };
-    for (const measured_group& m : groups) put(m.modules, m.ranks, strategy_of(m));
+    for (const timed_group& m : groups) put(m.modules, m.ranks, strategy_of(m));
     if (others != 0) put(others, 1, strategy_called("single", 1).strategy);
     for (int m = 0; m < modules_.placed.size; ++m) {
       placed_module placed = modules_.placed.item[m];
@@ -111,7 +111,7 @@ class group_searcher {
       for (int ranks = 1; ranks <= devices_; ++ranks)
         for (int s = 0; s < (ranks == 1 ? 1 : names_.size); ++s) {
           if (!goes_on_(out_)) return stop();
-          growing_array<measured_group> one;
+          growing_array<timed_group> one;
           one.push({set, ranks, s, 0});
           const module_times t = times_of_modules(g_, plan_of(one, all & ~set), device_);
           ++out_.certificate.measured;
@@ -130,7 +130,7 @@ class group_searcher {
     if (left == 0) return visit(bound);
     const unsigned lowest = left & (~left + 1), rest = left & ~lowest;
     for (unsigned more = rest;; more = (more - 1) & rest) {  // the group of the first module, with every set of others
-      for (const measured_group& m : measured_[static_cast<int>(lowest | more)]) {
+      for (const timed_group& m : measured_[static_cast<int>(lowest | more)]) {
         const extent_t longest = larger(bound, m.time);
         if (m.ranks > devices || longest >= limit) continue;
         chosen_.push(m);
@@ -149,7 +149,7 @@ class group_searcher {
     const unsigned lowest = left & (~left + 1), rest = left & ~lowest;
     extent_t sum = 0;
     for (unsigned more = rest;; more = (more - 1) & rest) {
-      for (const measured_group& m : measured_[static_cast<int>(lowest | more)])
+      for (const timed_group& m : measured_[static_cast<int>(lowest | more)])
         if (m.ranks <= devices) sum += count_plans(rest & ~more, devices - m.ranks);
       if (more == 0) break;
     }
@@ -176,7 +176,7 @@ class group_searcher {
     c.plans = count_plans(all, devices_);
     for (int tries = 0; tries < most_seeds && !out_.ok(); ++tries) {  // one that fits
       extent_t least = longest_time;
-      growing_array<measured_group> found;
+      growing_array<timed_group> found;
       visit_plans(all, devices_, 0, least, [&](extent_t bound) {
         if (is_seed(chosen_)) return;
         least = bound;
@@ -216,8 +216,8 @@ class group_searcher {
     if (c.complete) c.by_bound = c.plans - c.played;
   }
 
-  constexpr bool is_seed(const growing_array<measured_group>& groups) const {
-    for (const growing_array<measured_group>& s : seeds_) {
+  constexpr bool is_seed(const growing_array<timed_group>& groups) const {
+    for (const growing_array<timed_group>& s : seeds_) {
       bool same = s.size == groups.size;
       for (int k = 0; same && k < s.size; ++k)
         same = s.item[k].modules == groups.item[k].modules && s.item[k].ranks == groups.item[k].ranks &&
@@ -228,7 +228,7 @@ class group_searcher {
   }
 
   /// Plays a plan and enters it where its time belongs.
-  constexpr void enter(const growing_array<measured_group>& groups, extent_t bound) {
+  constexpr void enter(const growing_array<timed_group>& groups, extent_t bound) {
     group_certificate& c = out_.certificate;
     found_groups f;
     f.plan = plan_of(groups, 0);
@@ -271,10 +271,10 @@ class group_searcher {
   group_limits limits_;
   const Progress& goes_on_;
   growing_array<short_text> names_;
-  growing_array<growing_array<measured_group>> measured_;  ///< of each set of modules
+  growing_array<growing_array<timed_group>> measured_;  ///< of each set of modules
   growing_array<extent_t> counted_;
-  growing_array<measured_group> chosen_;
-  growing_array<growing_array<measured_group>> seeds_, listed_;
+  growing_array<timed_group> chosen_;
+  growing_array<growing_array<timed_group>> seeds_, listed_;
   growing_array<int> order_;
   growing_array<extent_t> bound_;
   extent_t best_ = longest_time, untried_ = longest_time;

@@ -17,12 +17,12 @@ inline constexpr int run_time_count = -1;
 namespace detail {
 
 template <class T, int Count>
-struct scratch_array {
+struct scratch_array_of {
   using type = T[array_bound(Count + 1)];
 };
 
 template <class T>
-struct scratch_array<T, run_time_count> {
+struct scratch_array_of<T, run_time_count> {
   using type = T*;
 };
 
@@ -30,7 +30,7 @@ struct scratch_array<T, run_time_count> {
 
 /// `T[Count + 1]`, or `T*` where `Count` is `run_time_count`.
 template <class T, int Count>
-using scratch_array = typename detail::scratch_array<T, Count>::type;
+using scratch_array = typename detail::scratch_array_of<T, Count>::type;
 
 /// An array that is going to be written out of order is filled in order first: g++ keeps the elements of an array in a
 /// constant evaluation as a list. Clang, which keeps arrays, would only pay for it.
