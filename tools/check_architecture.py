@@ -17,12 +17,16 @@
   bodies      <name>.ipp belongs to <name>.hpp, which includes it where the bodies are not in the library;
               one unit of src/ has them there
   version     headers, bodies and units of src/ open the inline namespace of the release that version.hpp names
+  public      a name that no page, example, tool or bench says is in detail (public_names.py)
   options     every option of the build is in docs/reference/cmake.md
   finished    no marks of unfinished work, no paths of one machine
 """
 import re
 import sys
 from pathlib import Path
+
+sys.dont_write_bytecode = True
+import public_names  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "include" / "hyperparallel"
@@ -404,6 +408,8 @@ def main():
             check_bodies(path, say)
         if path.name.endswith("_test.cpp"):
             check_test(path, say)
+    for header, what in public_names.violations():
+        violations.append(f"include/hyperparallel/{header}: {what}")
     for line in notes:
         print(f"note: {line}")
     for line in violations:

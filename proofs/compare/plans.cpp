@@ -58,7 +58,7 @@ int word_of(hp::flow_code code) {
 
 void print_memory(const hp::dynamic_taskflow& f, int ranks, const std::vector<std::int64_t>& capacity) {
   const int tiers = static_cast<int>(capacity.size());
-  hp::owned_flow_scratch x(f.size);
+  hp::detail::owned_flow_scratch x(f.size);
   std::printf(" %d %d %d", word_of(hp::check_flow(f, ranks, capacity.data(), tiers, x).code), ranks, tiers);
   for (const std::int64_t c : capacity) std::printf(" %lld", static_cast<long long>(c));
   std::printf(" %d", f.size.slots);
@@ -68,9 +68,10 @@ void print_memory(const hp::dynamic_taskflow& f, int ranks, const std::vector<st
 }
 
 void print_plan(const char* name, const hp::dynamic_taskflow& f, const hp::dynamic_schedule& s,
-                hp::owned_exact_scratch& exact, const std::vector<std::int64_t>& capacity = {std::int64_t{1} << 40}) {
+                hp::detail::owned_exact_scratch& exact,
+                const std::vector<std::int64_t>& capacity = {std::int64_t{1} << 40}) {
   const int queues = hp::queue_count(s.machine);
-  hp::owned_verify_scratch x(f.size, queues);
+  hp::detail::owned_verify_scratch x(f.size, queues);
   const hp::verify_code code = hp::verify(f, s, x).code;
   const bool safe = hp::check_exactly(f, s, exact).code == hp::exact_code::safe;
   std::string word = name;
@@ -109,7 +110,7 @@ void print_scheduled() {
     hp::owned_schedule s(n.tasks, queues);
     hp::owned_schedule_scratch x(n, queues);
     hp::list_schedule(f, machine, {hp::priority::upward_rank, 2000}, s, x);
-    hp::owned_exact_scratch exact(n, queues);
+    hp::detail::owned_exact_scratch exact(n, queues);
     print_plan("scheduled runs", f, s, exact);
   }
 }
@@ -183,7 +184,7 @@ bool print_runs(int which, std::mt19937& random) {
   const loose_plan p = changed_queues(f, random);
   const int queues = static_cast<int>(p.queue.size());
   hp::owned_schedule s(f.size.tasks, queues);
-  hp::owned_exact_scratch exact(f.size, queues);
+  hp::detail::owned_exact_scratch exact(f.size, queues);
   freeze_queues(f, p, s, exact);
   print_plan((std::string("runs: ") + run_mutation_names[which]).c_str(), f, s, exact);
   return true;

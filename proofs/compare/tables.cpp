@@ -46,7 +46,7 @@ void list_runs(const hp::detail::proved_ranges& places, int place, const hp::ste
                std::vector<long long>& list) {
   const int first = places.first_run[place], count = places.first_run[place + 1] - first;
   const hp::step_tile cut = place < places.cut.size ? places.cut[place] : hp::step_tile{};
-  const hp::tile_span met = hp::tiles_met(cut, tile);
+  const hp::detail::tile_span met = hp::detail::tiles_met(cut, tile);
   for (int i = met.begin * count / cut.count; i < met.end * count / cut.count; ++i) list.push_back(first + i);
 }
 void print_places(const lowered& l, const hp::detail::proved_ranges& places) {
@@ -70,12 +70,12 @@ void print_row(const lowered& l, const hp::detail::proved_ranges& places, const 
   } else {
     if (s.is_move) {
       const hp::move_row& moved = l.pulls.of(s.index).row[k];
-      const hp::step_tile tile = hp::tile_in(p, p.move[s.index].target, s.tile);
-      list_runs(places, hp::place_read(p, l.pulls.moves, s.index, moved), tile, reads);
-      list_runs(places, hp::place_written(p, l.pulls.moves, s.index, moved), tile, writes);
+      const hp::step_tile tile = hp::detail::tile_in(p, p.move[s.index].target, s.tile);
+      list_runs(places, hp::detail::place_read(p, l.pulls.moves, s.index, moved), tile, reads);
+      list_runs(places, hp::detail::place_written(p, l.pulls.moves, s.index, moved), tile, writes);
     } else {
-      hp::visit_values(p, s, [&](int v, bool written) {
-        list_runs(places, p.value[v].storage, hp::tile_in(p, v, s.tile), written ? writes : reads);
+      hp::detail::visit_values(p, s, [&](int v, bool written) {
+        list_runs(places, p.value[v].storage, hp::detail::tile_in(p, v, s.tile), written ? writes : reads);
       });
     }
   }
@@ -98,7 +98,8 @@ void print_table(const char* name, const lowered& l, const hp::grown_execution_t
   const int ranks = l.plan.machine.ranks, tasks = l.plan.tasks();
   std::string word = name;
   for (char& c : word) c = c == ' ' ? '_' : c;
-  std::printf("table:%s %d %d %d", word.c_str(), word_of(l.proof(t).code), ranks, hp::queues_per_rank(l.plan.machine));
+  std::printf("table:%s %d %d %d", word.c_str(), word_of(l.proof(t).code), ranks,
+              hp::detail::queues_per_rank(l.plan.machine));
   const hp::detail::proved_ranges places = places_of(l);
   print_places(l, places);
   std::printf(" %d", tasks / ranks);
@@ -129,7 +130,7 @@ void print_table(const char* name, const lowered& l, const hp::grown_execution_t
       std::printf(" %d %d", one.word, one.threshold);
     }
     std::vector<long long> told;
-    for (int i = r < 0 ? 0 : hp::reader_begin(t, r); r >= 0 && i < t.record[r].reader_end; ++i)
+    for (int i = r < 0 ? 0 : hp::detail::reader_begin(t, r); r >= 0 && i < t.record[r].reader_end; ++i)
       told.push_back(t.reader[i]);
     print_list(told);
   }

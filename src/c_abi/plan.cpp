@@ -17,8 +17,8 @@
 
 namespace hp = hyperparallel;
 using hp::interop::copy_list;
-using hp::interop::copy_list_code;
 using hp::interop::listed_block;
+using hp::interop::detail::copy_list_code;
 
 static_assert(HYPERPARALLEL_PLAN_DIMS == hp::max_dims);
 
@@ -78,7 +78,8 @@ read_mesh mesh_of(const hyperparallel_mesh* given, const std::string& name) {
                                        hp::interop::one_line(given->axis_names[r.status.axis]) + "' of size " +
                                        std::to_string(given->axis_sizes[r.status.axis]) + ")");
   if (r.mesh.interleaved)
-    refuse(HYPERPARALLEL_BAD_MESH, name + ": axis " + hp::interleaved_axis + " counts copies on one device, no ranks");
+    refuse(HYPERPARALLEL_BAD_MESH,
+           name + ": axis " + hp::detail::interleaved_axis + " counts copies on one device, no ranks");
   read_mesh m{r.mesh, {}};
   if (given->ranks != nullptr) m.listed.assign(given->ranks, given->ranks + hp::position_count(r.mesh.shape));
   const hp::rank_list_status ranks = hp::check_rank_list(r.mesh.shape, m.ranks());
@@ -172,7 +173,7 @@ hyperparallel_status at_the_border(char* why, std::size_t why_size, const Work& 
     return say(e.status, e.what());
   } catch (const hp::interop::text_error& e) {
     return say(HYPERPARALLEL_BAD_LAYOUT, e.what());
-  } catch (const hp::interop::copy_list_error& e) {
+  } catch (const hp::interop::detail::copy_list_error& e) {
     return say(status_of(e.code), e.what());
   } catch (const std::bad_alloc&) {
     return say(HYPERPARALLEL_NO_MEMORY, "out of memory");

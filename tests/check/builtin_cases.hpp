@@ -45,8 +45,8 @@ builtin_case of(const hp::operator_attributes& attributes = {}, unsigned positiv
   constexpr int count = Operands > 0 ? Operands : static_cast<int>(hp::detail::parts_written(text, false));
   const auto apply = [](const hp::operator_attributes& how, const hp::created_extents& created, const tensors& x) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return hp::apply_all(hp::listed<Operator, Text>{how, created},
-                           std::array<hp::dynamic_dtensor, sizeof...(I)>{x[I]...});
+      return hp::detail::apply_all(hp::listed<Operator, Text>{how, created},
+                                   std::array<hp::dynamic_dtensor, sizeof...(I)>{x[I]...});
     }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
   };
   return {hp::id_of<Operator>, text, count, attributes, positive, &hp::check_operator<Operator>, apply};

@@ -53,7 +53,7 @@ TEST(KernelProbe, SeesWhatIsWrittenBeyondABlockAndWhatIsNot) {
 
 TEST(KernelProbe, NumbersAreWithinTheOptions) {
   const hp::operator_check_options options{.lowest = -2, .highest = 3};
-  hp::keyed_sequence engine{1};
+  hp::detail::keyed_sequence engine{1};
   hp::detail::sample_numbers random(options, engine);
   for (const double x : random.values(200, false)) EXPECT_TRUE(x >= -2 && x < 3 && std::abs(x) >= 1e-2) << x;
   for (const double x : random.values(200, true)) EXPECT_GT(x, 0);

@@ -16,7 +16,7 @@ struct samples {
   hp::detail::checked_operator checked;
   hp::operator_options how;
   hp::operator_check_options options;
-  hp::keyed_sequence random{3};
+  hp::detail::keyed_sequence random{3};
 
   samples(hp::operator_id op, int operands) : checked{hp::builtin_list, op, &hp::kernel_of<double>, operands} {}
   hp::detail::operator_sample draw() { return {checked, how, options, random}; }

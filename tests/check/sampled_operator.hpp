@@ -21,7 +21,7 @@ std::string first_complaint(const hp::operator_options& how, const Check& compla
   const hp::detail::checked_operator checked{list::list, list::list.id_of(hp::operator_value_of<Operator>),
                                              &hp::kernels_of<double, list>,
                                              static_cast<int>(hp::detail::parts_written(Operator::text, false))};
-  hp::keyed_sequence engine{5};
+  hp::detail::keyed_sequence engine{5};
   hp::detail::sample_numbers random(options, engine);
   std::string complaint;
   for (int round = 0; round < 40 && complaint.empty(); ++round) {

@@ -46,11 +46,11 @@ TEST(BoxTransfer, EachUnitComesFromItsPlaceAndGoesBack) {
     const std::string bytes = checkpoint_test::random_bytes(random, room * unit);
     at.put("file", bytes);
     const int number = ::open(at.path("file").c_str(), O_RDWR);
-    const rs::transfer_shape s(box, file, memory);
+    const rs::detail::transfer_shape s(box, file, memory);
     std::vector<std::byte> got(static_cast<std::size_t>(count * unit)), run(static_cast<std::size_t>(s.run * unit));
     std::int64_t read = 0;
-    rs::read_box(number, "file", 0, s, unit, got.data(), run.data(),
-                 [&](std::int64_t, const std::byte*, std::size_t n) { read += static_cast<std::int64_t>(n); });
+    rs::detail::read_box(number, "file", 0, s, unit, got.data(), run.data(),
+                         [&](std::int64_t, const std::byte*, std::size_t n) { read += static_cast<std::int64_t>(n); });
     EXPECT_EQ(read, count * unit);
     std::vector<std::int64_t> i(rank, 0);
     for (std::int64_t n = 0; n < count; ++n) {
@@ -70,8 +70,8 @@ TEST(BoxTransfer, EachUnitComesFromItsPlaceAndGoesBack) {
     for (char& c : inverted) c = static_cast<char>(~c);
     at.put("file", inverted);
     const int again = ::open(at.path("file").c_str(), O_RDWR);
-    rs::write_box(again, "file", 0, s, unit, got.data(), run.data(),
-                  [](std::int64_t, const std::byte*, std::size_t) {});
+    rs::detail::write_box(again, "file", 0, s, unit, got.data(), run.data(),
+                          [](std::int64_t, const std::byte*, std::size_t) {});
     const std::string written = at.get("file");
     std::int64_t same = 0;
     for (std::size_t b = 0; b < bytes.size(); ++b) same += written[b] == bytes[b] ? 1 : 0;

@@ -34,18 +34,18 @@ std::string complaint(const rs::reshard_request& r, rs::reshard_certificate* cer
 }
 
 std::uint64_t bits_at(const tensor& t, std::size_t i) {
-  const auto width = static_cast<std::size_t>(hp::dtype_bits(t.dtype) / 8);
+  const auto width = static_cast<std::size_t>(hp::detail::dtype_bits(t.dtype) / 8);
   std::uint64_t bits = 0;
   std::memcpy(&bits, t.bytes.data() + i * width, width);
   return bits;
 }
 float number_at(const tensor& t, std::size_t i) {
   if (t.dtype == "F8_E8M0") return std::ldexp(1.0f, static_cast<int>(bits_at(t, i)) - 127);
-  return static_cast<float>(rs::decoded(*rs::find_float(t.dtype), bits_at(t, i)));
+  return static_cast<float>(rs::decoded(*rs::detail::find_float(t.dtype), bits_at(t, i)));
 }
 void append(tensor& t, double value) {
-  const std::uint64_t bits = rs::encoded(*rs::find_float(t.dtype), value);
-  t.bytes.append(reinterpret_cast<const char*>(&bits), static_cast<std::size_t>(hp::dtype_bits(t.dtype) / 8));
+  const std::uint64_t bits = rs::detail::encoded(*rs::detail::find_float(t.dtype), value);
+  t.bytes.append(reinterpret_cast<const char*>(&bits), static_cast<std::size_t>(hp::detail::dtype_bits(t.dtype) / 8));
 }
 
 struct block {
@@ -86,7 +86,7 @@ drawn draw(std::mt19937_64& random, std::int64_t rows, std::int64_t columns, blo
           false};
   // Without what is no number: its payload is not kept.
   for (char& c : d.weight.bytes)
-    if (!std::isfinite(rs::decoded(*rs::find_float(d.weight.dtype), static_cast<unsigned char>(c)))) c = 1;
+    if (!std::isfinite(rs::decoded(*rs::detail::find_float(d.weight.dtype), static_cast<unsigned char>(c)))) c = 1;
   switch (random() % 5) {
     case 0:
       d.scales.extents = {};

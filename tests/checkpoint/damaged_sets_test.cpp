@@ -106,7 +106,7 @@ void write_slices(const std::string& folder, const tensors& model) {
       list.back().slices.push_back(std::move(s));
     }
   }
-  nlohmann::json d = {{"format", "hyperparallel.set.1"}, {"map", "hf"}, {"tensors", rs::slices_json(list)}};
+  nlohmann::json d = {{"format", "hyperparallel.set.1"}, {"map", "hf"}, {"tensors", rs::detail::slices_json(list)}};
   for (int f = 0; f < 2; ++f) {
     d["files"].push_back("part_" + std::to_string(f) + ".safetensors");
     write_file(folder + "/" + d["files"].back().get<std::string>(), halves[f]);
@@ -182,7 +182,7 @@ void expect_consistent(const rs::prepared_reshard& p, const std::string& folder)
 }
 
 void try_folder(const damaged_folder& f, std::mt19937_64& random, const io_test::workplace& at, figures& all) {
-  lay_out(f, at.path("set"));
+  hyperparallel::distributed::detail::lay_out(f, at.path("set"));
   std::size_t bytes = 0;
   for (const auto& [name, text] : f.files) bytes += text.size();
   const rs::reshard_request r = any_request(random, f, at);

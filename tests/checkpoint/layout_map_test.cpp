@@ -17,7 +17,7 @@ namespace {
 
 std::string complaint(const std::string& text) {
   try {
-    rs::parse_layout_map(text, "m.json");
+    rs::detail::parse_layout_map(text, "m.json");
   } catch (const hyperparallel::io_error& e) {
     return e.what();
   }
@@ -25,16 +25,17 @@ std::string complaint(const std::string& text) {
 }
 
 TEST(LayoutMap, PresetsAreMaps) {
-  const std::string own = rs::own_map_text();
-  for (const std::string_view text : {rs::megatron_map_text, std::string_view(own), rs::fused_map_text}) {
-    const rs::layout_map m = rs::parse_layout_map(text, "preset");
+  const std::string own = rs::detail::own_map_text();
+  for (const std::string_view text :
+       {rs::detail::megatron_map_text, std::string_view(own), rs::detail::fused_map_text}) {
+    const rs::layout_map m = rs::detail::parse_layout_map(text, "preset");
     EXPECT_FALSE(m.rules.empty());
-    EXPECT_EQ(rs::parse_layout_map(m.text, "again").rules.size(), m.rules.size());
+    EXPECT_EQ(rs::detail::parse_layout_map(m.text, "again").rules.size(), m.rules.size());
   }
 }
 
 TEST(LayoutMap, ReadsARule) {
-  const rs::layout_map m = rs::parse_layout_map(
+  const rs::layout_map m = rs::detail::parse_layout_map(
       R"json({"name": "x", "local": ["layer"], "tied": ["h", "t"], "rules": [
               {"theirs": "a.{layer}", "is": "expert (two p) i",
                "hf": {"hf": "b.{layer}.{expert}", "view": "c i", "take": "c", "from": "n", "of": "n+2*p", "as": "(p two)"}}]})json",

@@ -21,28 +21,30 @@ std::string complaint(const Work& work) {
   return "";
 }
 
-rs::set_layout of_json(const std::string& text) { return rs::layout_of_json(nlohmann::json::parse(text), "l.json"); }
+rs::set_layout of_json(const std::string& text) {
+  return rs::detail::layout_of_json(nlohmann::json::parse(text), "l.json");
+}
 
 TEST(LayoutText, ShortFormsAreMeshes) {
-  const rs::set_layout l = rs::parse_short_layout("tp=2,ep=4,pp=2", "--to");
+  const rs::set_layout l = rs::detail::parse_short_layout("tp=2,ep=4,pp=2", "--to");
   EXPECT_EQ(l.ranks(), 16);
   EXPECT_EQ(l.coordinate(5, "pp"), 1);
   EXPECT_EQ(l.coordinate(5, "ep"), 2);
   EXPECT_EQ(l.coordinate(5, "tp"), 0);
   EXPECT_EQ(l.text(), "tp=2,ep=4,pp=2");
-  EXPECT_EQ(rs::parse_short_layout("whole", "--to").ranks(), 1);
+  EXPECT_EQ(rs::detail::parse_short_layout("whole", "--to").ranks(), 1);
   for (const char* bad : {"tp", "tp=", "tp=0", "tp=x", "tp=2,", "tp=2,tp=2", "dp=2", "tp=99999999", "tp=1000,pp=1000",
                           "=2", "tp=-1", "tp=02"})
-    EXPECT_NE(complaint([&] { rs::parse_short_layout(bad, "--to"); }).find("'--to'"), std::string::npos) << bad;
+    EXPECT_NE(complaint([&] { rs::detail::parse_short_layout(bad, "--to"); }).find("'--to'"), std::string::npos) << bad;
 }
 
 TEST(LayoutText, JsonIsReadBackEqual) {
   const rs::set_layout l = of_json(
       R"({"axes": [["pp", 2], ["a", 3]], "rules": [{"tensors": "*.q.*", "map": [["a"], []]}], "stages": [3, 4], "uneven": true})");
-  EXPECT_EQ(of_json(rs::layout_json(l).dump()), l);
+  EXPECT_EQ(of_json(rs::detail::layout_json(l).dump()), l);
   EXPECT_EQ(l.layers_of(1, 7), (rs::index_range{3, 7}));
-  const rs::set_layout s = rs::parse_short_layout("tp=2", "--to");
-  const rs::set_layout again = of_json(rs::layout_json(s).dump());
+  const rs::set_layout s = rs::detail::parse_short_layout("tp=2", "--to");
+  const rs::set_layout again = of_json(rs::detail::layout_json(s).dump());
   EXPECT_EQ(again.slice_of("model.layers.0.mlp.down_proj.weight", {4, 8}, 1),
             s.slice_of("model.layers.0.mlp.down_proj.weight", {4, 8}, 1));
   EXPECT_FALSE(of_json(R"({"axes": []})").rules.empty());

@@ -45,19 +45,19 @@ inline std::string random_bytes(std::mt19937_64& random, std::int64_t count) {
 }
 
 inline tensor random_tensor(std::mt19937_64& random, const std::string& dtype, std::vector<std::int64_t> extents) {
-  const std::int64_t bits = count_of(extents) * hp::dtype_bits(dtype);
+  const std::int64_t bits = count_of(extents) * hp::detail::dtype_bits(dtype);
   return {dtype, std::move(extents), random_bytes(random, bits / 8)};
 }
 
 inline void write_file(const std::string& path, const tensors& all) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  std::vector<hp::tensor_source> sources;
+  std::vector<hp::detail::tensor_source> sources;
   for (const auto& [name, t] : all) sources.push_back({name, t.dtype, t.extents, std::as_bytes(std::span(t.bytes))});
-  hp::write_safetensors(path, sources);
+  hp::detail::write_safetensors(path, sources);
 }
 
 inline tensors read_file(const std::string& path) {
-  const hp::safetensors_file file(path);
+  const hp::detail::safetensors_file file(path);
   tensors all;
   for (const hp::tensor_entry& e : file.header().tensors) {
     tensor t{e.dtype, e.extents, std::string(static_cast<std::size_t>(e.end - e.begin), '?')};

@@ -10,7 +10,9 @@
 namespace rs = hyperparallel::reshard;
 
 TEST(ModelSizes, AreReadFromConfigurations) {
-  const auto of = [](const char* text) { return rs::sizes_of_config(nlohmann::json::parse(text), "config.json"); };
+  const auto of = [](const char* text) {
+    return rs::detail::sizes_of_config(nlohmann::json::parse(text), "config.json");
+  };
   EXPECT_EQ(of(R"({"num_attention_heads": 8, "hidden_size": 64, "head_dim": null, "tie_word_embeddings": true})"),
             (rs::numbers{{"query_heads", 8}, {"key_heads", 8}, {"hidden", 64}, {"tied", 1}}));
   EXPECT_EQ(of(R"({"text_config": {"vocab_size": 7}, "tie_word_embeddings": false})"),
@@ -28,8 +30,8 @@ TEST(ModelSizes, AreReadFromConfigurations) {
 
 TEST(ModelSizes, OptionsComeOverThem) {
   rs::numbers sizes = {{"head_dim", 64}};
-  rs::read_sizes("head_dim=128,key_heads=8", sizes, "--sizes");
+  rs::detail::read_sizes("head_dim=128,key_heads=8", sizes, "--sizes");
   EXPECT_EQ(sizes, (rs::numbers{{"head_dim", 128}, {"key_heads", 8}}));
   for (const char* bad : {"head_dim", "head_dim=", "=3", "A=3", "a=-1", "a=1e3", "a=9999999999999999"})
-    EXPECT_THROW(rs::read_sizes(bad, sizes, "--sizes"), hyperparallel::io_error) << bad;
+    EXPECT_THROW(rs::detail::read_sizes(bad, sizes, "--sizes"), hyperparallel::io_error) << bad;
 }

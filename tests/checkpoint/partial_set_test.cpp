@@ -92,9 +92,9 @@ TEST(PartialSet, AnotherBootBeginsAnew) {
   }
   const std::string first = at.get(".set.reshard/journal").substr(0, at.get(".set.reshard/journal").find('\n') + 1);
   const std::string boot = "boot another", item = "item 1";
-  at.put(".set.reshard/journal", first + boot + " " + hyperparallel::checksum_text(hyperparallel::checksum_of(boot)) +
-                                     "\n" + item + " " +
-                                     hyperparallel::checksum_text(hyperparallel::checksum_of(item)) + "\n");
+  at.put(".set.reshard/journal",
+         first + boot + " " + hyperparallel::detail::checksum_text(hyperparallel::detail::checksum_of(boot)) + "\n" +
+             item + " " + hyperparallel::detail::checksum_text(hyperparallel::detail::checksum_of(item)) + "\n");
   at.put(".set.reshard/set/file", "perhaps not on the disk");
   EXPECT_TRUE(rs::partial_set(at.path("set"), "plan", false).done().empty());
   EXPECT_FALSE(fs::exists(at.path(".set.reshard/set/file")));

@@ -30,12 +30,12 @@ TEST(PiecewiseChecksum, DoesNotDependOnPiecesOrTheirOrder) {
           .add(static_cast<std::int64_t>(pieces[i].first),
                std::span(all).subspan(pieces[i].first, pieces[i].second - pieces[i].first));
     even.combine(odd.part());
-    EXPECT_EQ(even.value(), hp::checksum_of(std::span<const std::byte>(all))) << all.size();
+    EXPECT_EQ(even.value(), hp::detail::checksum_of(std::span<const std::byte>(all))) << all.size();
   }
 }
 
 TEST(PiecewiseChecksum, OfNothingAndOfTheKnownText) {
-  EXPECT_EQ(hp::reshard::piecewise_checksum(0).value(), hp::checksum_of(std::string_view("")));
+  EXPECT_EQ(hp::reshard::piecewise_checksum(0).value(), hp::detail::checksum_of(std::string_view("")));
   hp::reshard::piecewise_checksum sum(9);
   sum.add(0, std::as_bytes(std::span("123456789", 9)));
   EXPECT_EQ(sum.value(), 0x995DC9BBDF1939FAu);  // the check value of CRC-64/XZ

@@ -105,14 +105,14 @@ random_layout draw_layout(std::mt19937_64& random, const tensors& model) {
 
 /// Numbers of one type as those of another, each by the definitions.
 tensor as_type(const tensor& t, const std::string& dtype) {
-  if (t.dtype == dtype || rs::find_float(t.dtype) == nullptr) return t;
+  if (t.dtype == dtype || rs::detail::find_float(t.dtype) == nullptr) return t;
   tensor out{dtype, t.extents, ""};
-  const auto from = static_cast<std::size_t>(hp::dtype_bits(t.dtype) / 8),
-             to = static_cast<std::size_t>(hp::dtype_bits(dtype) / 8);
+  const auto from = static_cast<std::size_t>(hp::detail::dtype_bits(t.dtype) / 8),
+             to = static_cast<std::size_t>(hp::detail::dtype_bits(dtype) / 8);
   for (std::size_t at = 0; at < t.bytes.size(); at += from) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, t.bytes.data() + at, from);
-    bits = rs::encoded(*rs::find_float(dtype), rs::decoded(*rs::find_float(t.dtype), bits));
+    bits = rs::detail::encoded(*rs::detail::find_float(dtype), rs::decoded(*rs::detail::find_float(t.dtype), bits));
     out.bytes.append(reinterpret_cast<const char*>(&bits), to);
   }
   return out;
@@ -358,7 +358,7 @@ TEST(Reshard, ScalesOfBlocksGiveTheNumbersBack) {
         const std::size_t place = block == 0 ? 0 : i / 200 / 128 * 2 + i % 200 / 128;
         std::memcpy(&scale, scales.bytes.data() + 4 * place, 4);
         const double again =
-            rs::decoded(*rs::find_float("F8_E4M3"), static_cast<unsigned char>(narrow.bytes[i])) * scale;
+            rs::decoded(*rs::detail::find_float("F8_E4M3"), static_cast<unsigned char>(narrow.bytes[i])) * scale;
         const double largest = 448.0 * scale;
         ASSERT_NEAR(again, values[i], std::max(std::fabs(values[i]) / 16.0, largest / 448 / 512)) << i;
       }
@@ -450,11 +450,11 @@ TEST(Reshard, TextsOfHeadersAreCarriedOver) {
   std::mt19937_64 random(13);
   const io_test::workplace at;
   const tensor t = random_tensor(random, "BF16", {4, 2});
-  const std::vector<hp::tensor_source> sources = {
+  const std::vector<hp::detail::tensor_source> sources = {
       {"model.norm.weight", t.dtype, t.extents, std::as_bytes(std::span(t.bytes))}};
-  hp::write_safetensors(at.path("m.safetensors"), sources, {{"steps", "12"}, {"format", "np"}});
+  hp::detail::write_safetensors(at.path("m.safetensors"), sources, {{"steps", "12"}, {"format", "np"}});
   ASSERT_EQ(complaint({.source = at.path("m.safetensors"), .target = at.path("n.safetensors")}), "");
-  EXPECT_EQ(hp::safetensors_file(at.path("n.safetensors")).header().metadata,
+  EXPECT_EQ(hp::detail::safetensors_file(at.path("n.safetensors")).header().metadata,
             (std::map<std::string, std::string>{{"steps", "12"}, {"format", "pt"}}));
 }
 

@@ -238,7 +238,7 @@ TEST(RunCheckpoints, AreReadByReshard) {
       EXPECT_TRUE(values_of(other) == values_of(single));
       EXPECT_EQ(other.steps(), 1);
     }
-    const hp::safetensors_file a(back), b(same);
+    const hp::detail::safetensors_file a(back), b(same);
     ASSERT_EQ(a.header().tensors.size(), b.header().tensors.size());
     for (const hp::tensor_entry& t : a.header().tensors) {
       const hp::tensor_entry* const of = b.find(t.name);

@@ -19,7 +19,7 @@ std::map<std::vector<std::int64_t>, std::int64_t> places_of(const rs::placed_box
   std::map<std::vector<std::int64_t>, std::int64_t> all;
   std::vector<std::int64_t> index;
   for (const rs::index_range& r : b.box) index.push_back(r.begin);
-  for (std::int64_t n = rs::volume_of(b.box); n > 0; --n) {
+  for (std::int64_t n = rs::detail::volume_of(b.box); n > 0; --n) {
     std::int64_t at = b.offset;
     for (std::size_t d = 0; d < index.size(); ++d) at += (index[d] - b.box[d].begin) * b.stride[d];
     EXPECT_TRUE(all.emplace(index, at).second);

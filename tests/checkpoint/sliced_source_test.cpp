@@ -59,7 +59,7 @@ void write_sliced(const std::string& folder, const tensors& model, const char* m
     }
   }
   nlohmann::json d = {
-      {"format", "hyperparallel.set.1"}, {"map", map}, {"sizes", sizes}, {"tensors", rs::slices_json(list)}};
+      {"format", "hyperparallel.set.1"}, {"map", map}, {"sizes", sizes}, {"tensors", rs::detail::slices_json(list)}};
   for (std::size_t f = 0; f < files; ++f) {
     const std::string name = "part_" + std::to_string(f) + ".safetensors";
     write_file(folder + "/" + name, of_file[f]);
@@ -76,7 +76,7 @@ TEST(SlicedSource, SlicesOfAnyBoxesAreTheWholeTensors) {
     const io_test::workplace at;
     write_model(at, "model", model, experts ? expert_config : grouped_config);
     const nlohmann::json sizes =
-        rs::sizes_of_config(nlohmann::json::parse(experts ? expert_config : grouped_config), "config");
+        rs::detail::sizes_of_config(nlohmann::json::parse(experts ? expert_config : grouped_config), "config");
     for (const char* map : {"hf", "ours", "megatron"}) {
       if (experts && std::string(map) == "megatron") continue;
       const std::string named = at.path(std::string("in_") + map);

@@ -33,9 +33,9 @@ TEST(StoredScales, ExtentsSayWhatOneIsOf) {
 }
 
 TEST(StoredScales, AreNamedByTheirWeight) {
-  EXPECT_EQ(rs::weight_of_scales("a.up_proj.weight_scale_inv"), "a.up_proj.weight");
-  EXPECT_EQ(rs::weight_of_scales("a.up_proj.weight_scale"), "a.up_proj.weight");
-  EXPECT_EQ(rs::weight_of_scales("a.up_proj.input_scale"), "");
+  EXPECT_EQ(rs::detail::weight_of_scales("a.up_proj.weight_scale_inv"), "a.up_proj.weight");
+  EXPECT_EQ(rs::detail::weight_of_scales("a.up_proj.weight_scale"), "a.up_proj.weight");
+  EXPECT_EQ(rs::detail::weight_of_scales("a.up_proj.input_scale"), "");
 }
 
 /// Whether each rank has the scales of its elements and no others, found element by element.
@@ -71,12 +71,12 @@ TEST(StoredScales, ACutPassesWhereEachRankHasTheScalesOfItsElements) {
               l.is_uneven = true;
               const auto blocks = [](std::int64_t n, std::int64_t of) { return of == 0 ? 1 : (n + of - 1) / of; };
               const extents weight = {rows, columns}, scales = {blocks(rows, g.rows), blocks(columns, g.columns)};
-              rs::keep_whole(l, "a.up.weight_scale", 2, g);
+              rs::detail::keep_whole(l, "a.up.weight_scale", 2, g);
               const bool has_empty = (dim == 0 ? rows : columns) < tp;  // a rank without elements needs no scales
               bool good = true;
               try {
-                rs::check_cuts(l, "a.up.weight", weight, "a.up.weight_scale", scales, g);
-              } catch (const rs::plan_error& e) {
+                rs::detail::check_cuts(l, "a.up.weight", weight, "a.up.weight_scale", scales, g);
+              } catch (const rs::detail::plan_error& e) {
                 good = false;
                 EXPECT_NE(std::string(e.what()).find("'a.up.weight"), std::string::npos);
               }
@@ -92,8 +92,8 @@ TEST(StoredScales, ACutPassesWhereEachRankHasTheScalesOfItsElements) {
 TEST(StoredScales, RefusesWhatIsNoScale) {
   const auto told = [](const std::vector<rs::model_tensor>& all) -> std::string {
     try {
-      rs::scales_in(all, {128, 128});
-    } catch (const rs::plan_error& e) {
+      rs::detail::scales_in(all, {128, 128});
+    } catch (const rs::detail::plan_error& e) {
       return e.what();
     }
     return "";

@@ -21,7 +21,7 @@ std::map<std::int64_t, std::int64_t> places(const std::vector<rs::placed_box>& a
   for (const rs::placed_box& p : all) {
     std::vector<std::int64_t> i;
     for (const rs::index_range& r : p.box) i.push_back(r.begin);
-    for (std::int64_t n = rs::volume_of(p.box); n > 0; --n) {
+    for (std::int64_t n = rs::detail::volume_of(p.box); n > 0; --n) {
       std::int64_t number = 0, place = p.offset;
       for (std::size_t d = 0; d < dims.size(); ++d) {
         number = number * dims[d] + i[d];
@@ -67,7 +67,7 @@ TEST(StridedBox, RefiningKeepsEveryPlace) {
         p.stride.push_back(static_cast<std::int64_t>(random() % 100));
       }
     }
-    EXPECT_EQ(places(rs::refine_box(p, from, to), flat(to)), places({p}, flat(from)));
+    EXPECT_EQ(places(rs::detail::refine_box(p, from, to), flat(to)), places({p}, flat(from)));
   }
 }
 
@@ -90,9 +90,9 @@ TEST(StridedBox, ADifferenceAndAnIntersectionAreTheWhole) {
     };
     const rs::index_box a = draw(), b = draw();
     std::vector<rs::placed_box> parts;
-    if (const auto both = rs::intersection_of(a, b)) {
+    if (const auto both = rs::detail::intersection_of(a, b)) {
       std::vector<rs::index_box> rest;
-      rs::append_difference(rest, a, *both);
+      rs::detail::append_difference(rest, a, *both);
       rest.push_back(*both);
       for (const rs::index_box& r : rest) parts.push_back(rs::placed_box{a, 5, {100, 10, 1}}.part(r));
       EXPECT_EQ(places(parts, {8, 8, 8}), places({{a, 5, {100, 10, 1}}}, {8, 8, 8}));

@@ -23,7 +23,7 @@ using namespace checkpoint_test;
 
 std::string complaint(const std::string& path) {
   try {
-    rs::open_tensor_set(path);
+    rs::detail::open_tensor_set(path);
   } catch (const hp::io_error& e) {
     EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
     return e.what();
@@ -57,7 +57,7 @@ class TensorSet : public ::testing::Test {
 
 TEST_F(TensorSet, AnIndexNamesTensorsAndTheirFiles) {
   ASSERT_EQ(told(), "");
-  const rs::tensor_set s = rs::open_tensor_set(at.path("m"));
+  const rs::tensor_set s = rs::detail::open_tensor_set(at.path("m"));
   ASSERT_EQ(s.files.size(), 2u);
   EXPECT_EQ(s.files[0].name, "one.safetensors");
   EXPECT_EQ(s.files[1].tensors[0].name, "c");
@@ -87,7 +87,8 @@ TEST_F(TensorSet, LinksOutOfTheFolderAreRefusedWithoutAnIndexToo) {
     fs::create_symlink(target, at.path("l/" + name));
     return complaint(at.path("l"));
   };
-  for (const char* name : {"x.safetensors", "mp_rank_00/x.safetensors", "x.safetensors.index.json", rs::set_manifest})
+  for (const char* name :
+       {"x.safetensors", "mp_rank_00/x.safetensors", "x.safetensors.index.json", rs::detail::set_manifest})
     EXPECT_EQ(told_of(name, at.path("outside.safetensors")),
               "cannot read '" + at.path("l") + "': its file '" + name + "' is a link that leads outside the folder");
   fs::remove_all(at.path("l"));

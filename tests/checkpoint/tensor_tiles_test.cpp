@@ -19,13 +19,13 @@ TEST(TensorTiles, FollowEachOther) {
     for (std::size_t d = random() % 4; d > 0; --d)
       volume *= dims.emplace_back(static_cast<std::int64_t>(random() % 12 == 0 ? 0 : 1 + random() % 6));
     const std::int64_t most = 1 + static_cast<std::int64_t>(random() % 60);
-    const rs::tensor_tiles tiles(dims, most);
+    const rs::detail::tensor_tiles tiles(dims, most);
     std::int64_t at = 0;
     for (std::int64_t t = 0; t < tiles.count(); ++t) {
       const rs::index_box b = tiles.box(t);
       EXPECT_EQ(tiles.first_unit(b), at);
-      EXPECT_LE(rs::volume_of(b), most);
-      at += rs::volume_of(b);
+      EXPECT_LE(rs::detail::volume_of(b), most);
+      at += rs::detail::volume_of(b);
     }
     EXPECT_EQ(at, volume);
   }

@@ -183,7 +183,7 @@ TEST(Controller, NothingIsLostButTheFiringThatFails) {
       EXPECT_NE(std::string(e.what()).find("program " + name + " failed in firing " + std::to_string(lost.number)),
                 std::string::npos)
           << e.what();
-      EXPECT_EQ(hp::find_program(g, name.c_str()), lost.program);
+      EXPECT_EQ(hp::detail::find_program(g, name.c_str()), lost.program);
       EXPECT_NE(tested::error_of<hp::program_error>([&] { hurt.c.run(40); }).find("restart it"), std::string::npos);
       ++failures;
       hurt.c.restart(name);

@@ -13,7 +13,7 @@ namespace {
 
 TEST(FiringGate, NobodySleepsThroughAChange) {
   constexpr int threads = 3, rounds = 2000;
-  hp::firing_gate gate;
+  hp::detail::firing_gate gate;
   gate.open(threads);
   std::atomic<int> turn{0};
   const auto play = [&](int own) {
@@ -36,7 +36,7 @@ TEST(FiringGate, NobodySleepsThroughAChange) {
 TEST(FiringGate, AStandstillIsNoticedByTheLastThatWaitsOrLeaves) {
   const auto no = [] { return false; };
   for (const bool leaves : {false, true}) {
-    hp::firing_gate gate;
+    hp::detail::firing_gate gate;
     gate.open(2);
     {
       const std::jthread sleeper([&] {
@@ -54,7 +54,7 @@ TEST(FiringGate, AStandstillIsNoticedByTheLastThatWaitsOrLeaves) {
 }
 
 TEST(FiringGate, StopWakesAll) {
-  hp::firing_gate gate;
+  hp::detail::firing_gate gate;
   gate.open(2);
   {
     const std::jthread sleeper([&] { gate.wait([] { return false; }, [] { return true; }); });

@@ -29,8 +29,8 @@ void multiply(const hp::local_operation& at) {
 }
 
 void add(const hp::local_operation& at) {
-  hp::kernels::binary<hp::kernels::functions::add>(at.operand[0].view<number>(), at.operand[1].view<number>(),
-                                                   at.result[0].view<number>());
+  hp::kernels::detail::binary<hp::kernels::functions::add>(at.operand[0].view<number>(), at.operand[1].view<number>(),
+                                                           at.result[0].view<number>());
 }
 
 /// Runs the rule on every pair of layouts; where it is accepted the result is the expected one, where it is refused the
@@ -48,14 +48,14 @@ int expect_all(const hp::mesh_shape& m, const hp::factor_rule& rule, const hp::s
       const hp::dynamic_dtensor operands[] = {x.tensor, y.tensor};
       if (placed.status.code != hp::propagation_code::ok) {
         try {
-          hp::apply_rule(rule, operands, types, work);
+          hp::detail::apply_rule(rule, operands, types, work);
           ADD_FAILURE() << "not refused";
         } catch (const hp::operator_error& e) {
           EXPECT_EQ(e.layouts, placed.status);
         }
         continue;
       }
-      const hp::dynamic_dtensor z = hp::apply_rule(rule, operands, types, work)[0];
+      const hp::dynamic_dtensor z = hp::detail::apply_rule(rule, operands, types, work)[0];
       EXPECT_TRUE(z.layout() == placed.result[0]);
       EXPECT_TRUE(hp::replicas_agree(z));
       EXPECT_EQ(hp::full_tensor<number>(z), expected(x.value, y.value));
@@ -95,7 +95,7 @@ TEST(apply_rule, several_results) {
   hp::append_cut(rows, {0, 0, 1, 2});
   const sample<number> x = sampled<number>(group, {4, 3}, rows, 3);
   const hp::factor_rule rule = hp::rule_from("row_sum_and_first", "tE->t,t", {}).rule;
-  const auto results = hp::apply_rule(rule, {&x.tensor, 1}, types, [](const hp::local_operation& at) {
+  const auto results = hp::detail::apply_rule(rule, {&x.tensor, 1}, types, [](const hp::local_operation& at) {
     const auto in = at.operand[0].view<number>();
     for (hp::extent_t r = 0; r < in.extents.extent[0]; ++r) {
       for (hp::extent_t c = 0; c < 3; ++c) at.result[0].view<number>().data[r] += in.data[3 * r + c];
@@ -116,7 +116,7 @@ TEST(apply_rule, views_share_blocks) {
   hp::append_cut(rows, {0, 0, 1, 2});
   const hp::rank_group group(2, {.threads = 1});
   const sample<number> x = sampled<number>(group, {4, 3}, rows, 3);
-  const hp::dynamic_dtensor flat = hp::apply_view(hp::rule_from("flatten", "a3->(a3)", {}).rule, x.tensor);
+  const hp::dynamic_dtensor flat = hp::detail::apply_view(hp::rule_from("flatten", "a3->(a3)", {}).rule, x.tensor);
   EXPECT_EQ(flat.shape(), hp::shape{12});
   EXPECT_EQ(hp::full_tensor<number>(flat), x.value);
   for (int p = 0; p < 2; ++p) EXPECT_EQ(flat.data(p), x.tensor.data(p));
@@ -129,7 +129,7 @@ TEST(apply_rule, refuses_shapes_groups_and_results_that_do_not_divide) {
   const auto text = [&](const hp::dynamic_dtensor& a, const hp::dynamic_dtensor& b) -> std::string {
     const hp::dynamic_dtensor operands[] = {a, b};
     try {
-      hp::apply_rule(hp::ops::matmul::rule, operands, types, multiply);
+      hp::detail::apply_rule(hp::ops::matmul::rule, operands, types, multiply);
     } catch (const hp::dtensor_error& e) {
       return e.what();
     }
@@ -153,7 +153,7 @@ TEST(apply_rule, an_average_over_pieces_of_different_sizes_is_refused) {
   const hp::factor_rule mean = hp::rule_from("mean", "a->", {hp::reduce_op::avg, hp::refuse_partials(), 1, false}).rule;
   const auto first = [](const hp::local_operation&) {};
   const sample<number> x = sampled<number>(group, hp::shape{5}, l, 1);
-  EXPECT_THROW(hp::apply_rule(mean, {&x.tensor, 1}, types, first), hp::operator_error);
+  EXPECT_THROW(hp::detail::apply_rule(mean, {&x.tensor, 1}, types, first), hp::operator_error);
 }
 
 TEST(apply_rule, a_kernel_that_throws_is_named_with_its_position) {
@@ -161,7 +161,7 @@ TEST(apply_rule, a_kernel_that_throws_is_named_with_its_position) {
   const sample<number> x = sampled<number>(group, {4, 4}, hp::replicated({1, {2}}, 2), 1);
   const hp::dynamic_dtensor operands[] = {x.tensor, x.tensor};
   try {
-    hp::apply_rule(hp::ops::matmul::rule, operands, types, [](const hp::local_operation& at) {
+    hp::detail::apply_rule(hp::ops::matmul::rule, operands, types, [](const hp::local_operation& at) {
       if (at.position == 1) throw std::runtime_error("singular");
     });
     FAIL() << "nothing thrown";

@@ -14,7 +14,7 @@ using namespace worlds;
 namespace {
 
 hp::dynamic_dtensor numbered(const hp::rank_group& group, const hp::shape& s, const hp::layout_value& l) {
-  return hp::make_dtensor(group, {hp::i32, s, l}, "number", [&](int position, const hp::local_block& b) {
+  return hp::detail::make_dtensor(group, {hp::i32, s, l}, "number", [&](int position, const hp::local_block& b) {
     const hp::tensor_view<std::int32_t> view = b.view<std::int32_t>();
     for (hp::extent_t i = 0; i < hp::volume(view); ++i) {
       EXPECT_EQ(view.data[i], 0);  // blocks read as zero
@@ -32,7 +32,7 @@ TEST(dynamic_dtensor, holds_one_block_of_the_slice_s_size_a_position) {
       for (int p = 0; p < x.ranks(); ++p) {
         const hp::box expected = hp::slice_of(l, s, p).box;
         ASSERT_EQ(x.local_box(p), expected);
-        ASSERT_EQ(x.local_shape(p), hp::shape_of(expected));
+        ASSERT_EQ(x.local_shape(p), hp::detail::shape_of(expected));
         const std::span<const std::int32_t> held = x.to_local<std::int32_t>(p);
         ASSERT_EQ(static_cast<hp::extent_t>(held.size()), hp::volume(expected));
         ASSERT_EQ(held.back(), p * 100 + static_cast<std::int32_t>(held.size()) - 1);
@@ -78,7 +78,7 @@ TEST(dynamic_dtensor, a_writer_that_throws_is_named_with_its_position) {
     if (position == 2) throw std::runtime_error("no data");
   };
   try {
-    hp::make_dtensor(group, {hp::f32, hp::shape{4}, hp::replicated({1, {4}}, 1)}, "load", write);
+    hp::detail::make_dtensor(group, {hp::f32, hp::shape{4}, hp::replicated({1, {4}}, 1)}, "load", write);
     FAIL() << "nothing thrown";
   } catch (const hp::rank_error& e) {
     EXPECT_STREQ(e.what(), "load failed at position 2: no data");

@@ -20,7 +20,7 @@ static_assert(!hp::matches(hp::shape{8, -1}, hp::shape{8}));
 template <class Rule, class... Shapes>
 constexpr hp::shape results(const Rule& rule, const Shapes&... s) {
   const hp::shape list[] = {s...};
-  return hp::result_extents(rule, list, static_cast<int>(sizeof...(Shapes))).shape;
+  return hp::detail::result_extents(rule, list, static_cast<int>(sizeof...(Shapes))).shape;
 }
 
 constexpr hp::factor_rule matmul = hp::ops::matmul::rule;
@@ -41,14 +41,15 @@ static_assert(results(split, hp::shape{-4}) == hp::shape(-1, 3));
 
 TEST(extents, statuses_of_known_extents_stay) {
   const hp::shape wrong[] = {{-1, 16}, {8, 32}};  // 16 is known and 8 is not 16
-  const hp::extents_status s = hp::result_extents(matmul, wrong, 2).status;
+  const hp::extents_status s = hp::detail::result_extents(matmul, wrong, 2).status;
   EXPECT_EQ(s.code, hp::extents_code::factor_extents_differ);
   EXPECT_EQ(s.operand, 1);
   EXPECT_EQ(s.extent, 8);
   EXPECT_EQ(s.expected, 16);
   const hp::shape ranks[] = {hp::shape{-1}, {8, 32}};
-  EXPECT_EQ(hp::result_extents(matmul, ranks, 2).status.code, hp::extents_code::operand_rank_differs_from_rule);
-  EXPECT_EQ(hp::result_extents(matmul, wrong, 1).status.code, hp::extents_code::operand_count_differs_from_rule);
+  EXPECT_EQ(hp::detail::result_extents(matmul, ranks, 2).status.code, hp::extents_code::operand_rank_differs_from_rule);
+  EXPECT_EQ(hp::detail::result_extents(matmul, wrong, 1).status.code,
+            hp::extents_code::operand_count_differs_from_rule);
 }
 
 // What an operator creates with a dynamic extent leaves the dim dynamic, of the same multiple.
@@ -57,12 +58,12 @@ TEST(extents, a_created_factor_may_be_dynamic) {
   hp::factor& created = rows.factor[rows.result[0].term[0]];
   const hp::shape eight[] = {hp::shape{8}}, some[] = {hp::shape{-2}};
   created.extent = -4;
-  EXPECT_EQ(hp::result_extents(rows, eight, 1).shape, hp::shape(-4, 8));
-  EXPECT_EQ(hp::result_extents(rows, some, 1).shape, hp::shape(-4, -2));
+  EXPECT_EQ(hp::detail::result_extents(rows, eight, 1).shape, hp::shape(-4, 8));
+  EXPECT_EQ(hp::detail::result_extents(rows, some, 1).shape, hp::shape(-4, -2));
   created.extent = 4;
-  EXPECT_EQ(hp::result_extents(rows, some, 1).shape, hp::shape(4, -2));
+  EXPECT_EQ(hp::detail::result_extents(rows, some, 1).shape, hp::shape(4, -2));
   created.extent = 0;
-  EXPECT_EQ(hp::result_extents(rows, eight, 1).status.code, hp::extents_code::factor_extent_is_not_known);
+  EXPECT_EQ(hp::detail::result_extents(rows, eight, 1).status.code, hp::extents_code::factor_extent_is_not_known);
 }
 
 // Extents of what is refused have a rank, none is known, and the mark is theirs alone.
@@ -78,7 +79,7 @@ TEST(extents, a_declared_result_matches_the_real_one) {
     for (hp::extent_t n = 4; n <= 12; n += 4) {
       const hp::shape declared[] = {{-1, 16}, {-1, -4}}, actual[] = {{m, 16}, {16, n}};
       const hp::shape result = hp::result_shape(matmul, actual, 2).shape;
-      EXPECT_TRUE(hp::matches(hp::result_extents(matmul, declared, 2).shape, result));
+      EXPECT_TRUE(hp::matches(hp::detail::result_extents(matmul, declared, 2).shape, result));
     }
 }
 

@@ -31,7 +31,7 @@ TEST(KeepInSession, ComesBackFromWhereItWasPut) {
   {
     const hp::keep_in_session scope(session);
     const auto x = waves<rows>(1);
-    const hp::kept_dtensor kept(x.dynamic()), again(x.dynamic());
+    const hp::detail::kept_dtensor kept(x.dynamic()), again(x.dynamic());
     session.wait_all();
     EXPECT_EQ(session.copies_out(1).copies, 1) << "kept by two, put away once";
     EXPECT_EQ(session.memory(0).bytes_used(), 0);
@@ -42,10 +42,10 @@ TEST(KeepInSession, ComesBackFromWhereItWasPut) {
   }
   {
     const hp::keep_in_session scope(session);
-    const hp::kept_dtensor unread(waves<rows>(1).dynamic());
+    const hp::detail::kept_dtensor unread(waves<rows>(1).dynamic());
   }
   EXPECT_EQ(session.memory(0).bytes_used() + session.memory(1).bytes_used(), 0) << "gone with the last that kept it";
-  const hp::kept_dtensor plain(waves<rows>(2).dynamic());
+  const hp::detail::kept_dtensor plain(waves<rows>(2).dynamic());
   EXPECT_EQ(hp::full_tensor<double>(plain.value()), waves<rows>(2).full_tensor()) << "without a scope as it is";
 }
 
@@ -86,7 +86,7 @@ TEST(KeepInSession, WhatDoesNotFitIsRefused) {
   hp::offload_session session = session_of(bytes_of_rows / 2);
   const hp::saved_tensors_scope hooks(std::make_shared<hp::offload_hooks>());
   const hp::keep_in_session scope(session);
-  EXPECT_THROW(hp::kept_dtensor(waves<rows>(1).dynamic()), hp::tier_error);
+  EXPECT_THROW(hp::detail::kept_dtensor(waves<rows>(1).dynamic()), hp::tier_error);
 }
 
 }  // namespace

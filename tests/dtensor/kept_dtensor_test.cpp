@@ -34,7 +34,7 @@ class counting_keeper final : public hp::tensor_keeper {
 TEST(KeptDtensor, GoesThroughTheKeeperOfTheThread) {
   counting_keeper outer, inner;
   const auto x = waves<rows>();
-  const auto keep = [&] { return hp::full_tensor<double>(hp::kept_dtensor(x.dynamic()).value()); };
+  const auto keep = [&] { return hp::full_tensor<double>(hp::detail::kept_dtensor(x.dynamic()).value()); };
   EXPECT_EQ(keep(), x.full_tensor());
   EXPECT_EQ(outer.kept + inner.kept, 0) << "without a scope as it is";
   {
@@ -44,7 +44,7 @@ TEST(KeptDtensor, GoesThroughTheKeeperOfTheThread) {
       const hp::keeper_scope second(inner);
       keep();
     }
-    const hp::kept_dtensor unread(x.dynamic());
+    const hp::detail::kept_dtensor unread(x.dynamic());
   }
   keep();
   EXPECT_EQ(outer.kept, 2);

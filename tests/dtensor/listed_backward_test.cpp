@@ -26,9 +26,9 @@ using forward = hp::operation<hp::listed<Operator, Text>{}, typename Operand::ex
 
 TEST(ListedBackward, OfAProductIsAProduct) {
   using product = forward<ops::contract, "rk,kc->rc", rows, weights>;
-  const auto dx = hp::apply<hp::listed_backward<ops::contract, product, 0>{}>(waves<made>(), waves<weights>(1));
+  const auto dx = hp::apply<hp::detail::listed_backward<ops::contract, product, 0>{}>(waves<made>(), waves<weights>(1));
   static_assert(std::is_same_v<layout_of<decltype(dx)>, on<"dp", none, hp::partial("tp")>>);
-  const auto dw = hp::apply<hp::listed_backward<ops::contract, product, 1>{}>(waves<made>(), waves<rows>(2));
+  const auto dw = hp::apply<hp::detail::listed_backward<ops::contract, product, 1>{}>(waves<made>(), waves<rows>(2));
   static_assert(std::is_same_v<layout_of<decltype(dw)>, on<none, "tp", hp::partial("dp")>>);
   EXPECT_EQ(dx.full_tensor(), (hp::apply<ops::contract, "rc,kc->rk">(waves<made>(), waves<weights>(1)).full_tensor()));
   EXPECT_EQ(dw.full_tensor(), (hp::apply<ops::contract, "rc,rk->kc">(waves<made>(), waves<rows>(2)).full_tensor()));
@@ -37,7 +37,7 @@ TEST(ListedBackward, OfAProductIsAProduct) {
 // What only the forward operands had comes back with its extent.
 TEST(ListedBackward, CreatedFactorsHaveTheirExtents) {
   using total = forward<ops::reduce, "rc->r", rows>;
-  const auto dx = hp::apply<hp::listed_backward<ops::reduce, total, 0>{}>(waves<tensor<on<"dp">, 4>>());
+  const auto dx = hp::apply<hp::detail::listed_backward<ops::reduce, total, 0>{}>(waves<tensor<on<"dp">, 4>>());
   static_assert(std::is_same_v<std::remove_const_t<decltype(dx)>, rows>);
   const auto g = waves<tensor<on<"dp">, 4>>().full_tensor();
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(dx.full_tensor()[i], g[i / 8]);
@@ -47,9 +47,9 @@ TEST(ListedBackward, CreatedFactorsHaveTheirExtents) {
 TEST(ListedBackward, CreatedFactorsHaveTheExtentsOfRunTime) {
   using some = tensor<on<"dp", none>, hp::dyn(2), hp::dyn>;
   using total = forward<ops::reduce, "rc->r", some>;
-  using backward = hp::listed_backward<ops::reduce, total, 0>;
+  using backward = hp::detail::listed_backward<ops::reduce, total, 0>;
   const hp::shape taken[] = {hp::shape(4, 8)};
-  const hp::listed_backward_of_shapes<ops::reduce, total, 0> run{{}, taken};
+  const hp::detail::listed_backward_of_shapes<ops::reduce, total, 0> run{{}, taken};
   const auto dx = hp::apply_as<backward{}>(run, waves<tensor<on<"dp">, 4>>());
   static_assert(std::is_same_v<std::remove_const_t<decltype(dx)>, tensor<on<"dp", none>, 4, hp::dyn>>);
   EXPECT_EQ(dx.shape(), hp::shape(4, 8));
@@ -61,7 +61,7 @@ TEST(ListedBackward, ADirectionIsTurned) {
   const hp::operator_attributes turn{.integer = {1}, .real = {100}};
   const auto y = hp::apply<ops::rope>(turn, waves<heads>());
   using turned = forward<ops::rope, "", heads>;
-  using backward = hp::listed_backward<ops::rope, turned, 0>;
+  using backward = hp::detail::listed_backward<ops::rope, turned, 0>;
   const auto back = hp::apply_as<backward{}>(backward{turn}, y);
   const std::vector<double> x = waves<heads>().full_tensor(), got = back.full_tensor();
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(got[i], x[i], 1e-14);
@@ -78,9 +78,9 @@ struct halved {
   }
 };
 
-using of_halved = hp::listed_backward<halved, forward<halved, "", rows>, 0>;
+using of_halved = hp::detail::listed_backward<halved, forward<halved, "", rows>, 0>;
 static_assert(!hp::applies<of_halved{}, rows>, "its backward operator has no kernel");
-using of_silu = hp::listed_backward<ops::silu, forward<ops::silu, "", rows>, 0>;
+using of_silu = hp::detail::listed_backward<ops::silu, forward<ops::silu, "", rows>, 0>;
 static_assert(hp::applies<of_silu{}, rows, rows>);
 
 }  // namespace

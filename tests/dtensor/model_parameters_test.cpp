@@ -106,7 +106,7 @@ TEST(ModelParameters, AreUpdatedTogether) {
       const auto d = hp::value_and_gradient(loss_of{}, weights, waves<rows>(4)).second;
       const auto g = d["in.gate"_n].reduce_partial(), u = d["in.up"_n].reduce_partial();
       const auto n = d["down"_n].reduce_partial();
-      const auto clip = largest > 0 ? hp::clip_factor(largest, g, u, n) : hp::no_clipping<wide>(group());
+      const auto clip = largest > 0 ? hp::clip_factor(largest, g, u, n) : hp::detail::no_clipping<wide>(group());
       hp::adamw_update(o, step, gate, g, of_gate, clip);
       hp::adamw_update(o, step, up, u, of_up, clip);
       hp::adamw_update(o, step, down, n, of_down, clip);

@@ -60,7 +60,7 @@ TEST(move, sums_beside_averages) {
   const hp::rank_group group(6, {.threads = 2, .pin = false});
   for (const hp::layout_value& from : partial_layouts(m, 1, {hp::reduce_op::sum, hp::reduce_op::avg})) {
     const sample<std::int64_t> x = sampled<std::int64_t>(group, hp::shape{6}, from, 7);
-    expect_value(hp::reduce_partial(x.tensor), hp::reduced_layout(from), x.value);
+    expect_value(hp::reduce_partial(x.tensor), hp::detail::reduced_layout(from), x.value);
   }
 }
 
@@ -108,11 +108,14 @@ TEST(move, reduces_16_bit_floats_in_binary32_and_rounds_once) {
   const hp::rank_group group(4, {.threads = 1});
   hp::layout_value terms = hp::replicated({1, {4}}, 1);
   terms.partial[0] = hp::reduce_op::sum;
-  const hp::bf16_bits block[4][1] = {
-      {hp::to_bf16(256.0F)}, {hp::to_bf16(1.0F)}, {hp::to_bf16(1.0F)}, {hp::to_bf16(0.0F)}};
+  const hp::bf16_bits block[4][1] = {{hp::detail::to_bf16(256.0F)},
+                                     {hp::detail::to_bf16(1.0F)},
+                                     {hp::detail::to_bf16(1.0F)},
+                                     {hp::detail::to_bf16(0.0F)}};
   const std::span<const hp::bf16_bits> spans[] = {block[0], block[1], block[2], block[3]};
   const hp::dynamic_dtensor x = hp::from_local<hp::bf16_bits>(group, hp::shape{1}, terms, spans);
-  EXPECT_EQ(hp::to_float(hp::full_tensor<hp::bf16_bits>(x)[0]), 258.0F);  // rounded after each sum it would be 256
+  EXPECT_EQ(hp::detail::to_float(hp::full_tensor<hp::bf16_bits>(x)[0]),
+            258.0F);  // rounded after each sum it would be 256
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(operation, one_description_makes_both_faces) {
   const auto x = hp::generate<matrix<int>>(ranks, [](hp::extent_t i) { return static_cast<int>(i * 7 % 5); });
   const auto [best, raised] = hp::apply<record{}>(x);
   static_assert(std::is_same_v<std::remove_cvref_t<decltype(raised)>, matrix<bool>>);
-  const auto dynamic = hp::apply_all(record{}, std::array{x.dynamic()});
+  const auto dynamic = hp::detail::apply_all(record{}, std::array{x.dynamic()});
   ASSERT_EQ(dynamic.size(), 2U);
   EXPECT_EQ(best.full_tensor(), hp::full_tensor<int>(dynamic[0]));
   EXPECT_EQ(raised.full_tensor(), hp::full_tensor<bool>(dynamic[1]));

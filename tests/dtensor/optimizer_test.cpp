@@ -125,7 +125,7 @@ TEST(Optimizer, TheNormIsOfAllGradients) {
   EXPECT_DOUBLE_EQ(hp::clip_factor(5.0, a, b).full_tensor()[0], 5.0 / norm);
   EXPECT_EQ(hp::clip_factor(100.0, a, b).full_tensor()[0], 1.0);
   EXPECT_DOUBLE_EQ(hp::clip_factor(6.0, a).full_tensor()[0], 0.5);
-  EXPECT_EQ(hp::no_clipping<wide>(ranks).full_tensor()[0], 1.0);
+  EXPECT_EQ(hp::detail::no_clipping<wide>(ranks).full_tensor()[0], 1.0);
 }
 
 TEST(Optimizer, DescendsWithMomentum) {
@@ -134,7 +134,7 @@ TEST(Optimizer, DescendsWithMomentum) {
   auto p = hp::full<parameter>(ranks, 1.0), momentum = hp::zeros<parameter>(ranks);
   const auto g = hp::full<parameter>(ranks, 2.0);
   for (int step = 0; step < 2; ++step)
-    hp::sgd_update({.rate = 0.25, .momentum = 0.5}, p, g, momentum, hp::no_clipping<parameter>(ranks));
+    hp::sgd_update({.rate = 0.25, .momentum = 0.5}, p, g, momentum, hp::detail::no_clipping<parameter>(ranks));
   EXPECT_EQ(momentum.full_tensor(), std::vector<double>(16, 3.0));  // 2, then 0.5 · 2 + 2
   EXPECT_EQ(p.full_tensor(), std::vector<double>(16, 1.0 - 0.25 * 2 - 0.25 * 3));
 }

@@ -14,14 +14,15 @@ using tiles = hp::layout<mesh, "dp", "tp">;
 using matrix = hp::dtensor<float, hp::extents<4, 6>, rows>;
 constexpr hp::mismatch redistribute = hp::mismatch::redistribute, refuse = hp::mismatch::refuse;
 
-static_assert(hp::fits_inputs<hp::inputs<tiles, hp::unplaced>, redistribute, matrix, float>);
-static_assert(!hp::fits_inputs<hp::inputs<tiles, hp::unplaced>, refuse, matrix, float>);
-static_assert(hp::fits_inputs<hp::inputs<rows, hp::unplaced>, refuse, matrix, float>);
-static_assert(!hp::fits_inputs<hp::inputs<tiles>, redistribute, matrix, float>);                // two for one slot
-static_assert(!hp::fits_inputs<hp::inputs<hp::unplaced, tiles>, redistribute, matrix, float>);  // the other way round
-static_assert(!hp::fits_inputs<hp::inputs<hp::unplaced>, redistribute, float>);  // nobody tells the ranks
-static_assert(!hp::fits_inputs<hp::inputs<hp::layout<other, "dp", hp::none>>, redistribute, matrix>);
-static_assert(hp::fits_inputs<hp::inputs<hp::placed<hp::extents<4, 6>, tiles>>, redistribute, matrix>);
+static_assert(hp::detail::fits_inputs<hp::inputs<tiles, hp::unplaced>, redistribute, matrix, float>);
+static_assert(!hp::detail::fits_inputs<hp::inputs<tiles, hp::unplaced>, refuse, matrix, float>);
+static_assert(hp::detail::fits_inputs<hp::inputs<rows, hp::unplaced>, refuse, matrix, float>);
+static_assert(!hp::detail::fits_inputs<hp::inputs<tiles>, redistribute, matrix, float>);  // two for one slot
+static_assert(
+    !hp::detail::fits_inputs<hp::inputs<hp::unplaced, tiles>, redistribute, matrix, float>);  // the other way round
+static_assert(!hp::detail::fits_inputs<hp::inputs<hp::unplaced>, redistribute, float>);       // nobody tells the ranks
+static_assert(!hp::detail::fits_inputs<hp::inputs<hp::layout<other, "dp", hp::none>>, redistribute, matrix>);
+static_assert(hp::detail::fits_inputs<hp::inputs<hp::placed<hp::extents<4, 6>, tiles>>, redistribute, matrix>);
 
 TEST(local_tensor, reads_as_zero_and_is_shared_by_its_copies) {
   const hp::local_tensor<float> x(hp::shape(2, 3));

@@ -102,11 +102,12 @@ sample<T> sampled(const hp::rank_group& group, const hp::shape& s, const hp::lay
     const std::int64_t chosen = of.powers ? std::int64_t{1} << v % 3 : of.low + v % (of.high - of.low + 1);
     return chosen * of.multiple * (divisor > 1 ? positions : 1);
   };
-  hp::dynamic_dtensor tensor =
-      hp::make_dtensor(group, {hp::data_type_of<T>, s, l}, "sample", [&](int p, const hp::local_block& b) {
-        T* to = reinterpret_cast<T*>(b.data);
-        for (const hp::extent_t number : numbers_of(b.place, s)) *to++ = static_cast<T>(term(term_of(l, p), number));
-      });
+  hp::dynamic_dtensor tensor = hp::detail::make_dtensor(group, {hp::detail::data_type_of<T>, s, l}, "sample",
+                                                        [&](int p, const hp::local_block& b) {
+                                                          T* to = reinterpret_cast<T*>(b.data);
+                                                          for (const hp::extent_t number : numbers_of(b.place, s))
+                                                            *to++ = static_cast<T>(term(term_of(l, p), number));
+                                                        });
   std::vector<T> value;
   for (hp::extent_t number = 0; number < hp::element_count(s).value; ++number) {
     std::int64_t v = term(0, number);

@@ -11,8 +11,8 @@ namespace {
 namespace hp = hyperparallel;
 
 TEST(AsymmetricFence, AtLeastOneOfTwoSeesTheOthersStore) {
-  if (!hp::has_asymmetric_fence()) {
-    EXPECT_FALSE(hp::has_asymmetric_fence());  // asked once, the answer stays
+  if (!hp::detail::has_asymmetric_fence()) {
+    EXPECT_FALSE(hp::detail::has_asymmetric_fence());  // asked once, the answer stays
     return;
   }
   struct alignas(128) line {
@@ -24,7 +24,7 @@ TEST(AsymmetricFence, AtLeastOneOfTwoSeesTheOthersStore) {
     for (int i = 1; i <= rounds; ++i) {
       while (begun.value.load(std::memory_order_acquire) != i) std::this_thread::yield();
       x.value.store(i, std::memory_order_relaxed);
-      hp::light_fence();
+      hp::detail::light_fence();
       light_saw.store(y.value.load(std::memory_order_relaxed), std::memory_order_relaxed);
       ended.value.store(i, std::memory_order_release);
     }
@@ -32,7 +32,7 @@ TEST(AsymmetricFence, AtLeastOneOfTwoSeesTheOthersStore) {
   for (int i = 1; i <= rounds; ++i) {
     begun.value.store(i, std::memory_order_release);
     y.value.store(i, std::memory_order_relaxed);
-    hp::heavy_fence();
+    hp::detail::heavy_fence();
     const int heavy_saw = x.value.load(std::memory_order_relaxed);
     while (ended.value.load(std::memory_order_acquire) != i) std::this_thread::yield();
     EXPECT_TRUE(heavy_saw == i || light_saw.load(std::memory_order_relaxed) == i) << "round " << i;

@@ -36,11 +36,11 @@ TEST(Cores, AThreadThatWasBoundMayMoveFreelyAgain) {
   const std::vector<int> before = hp::allowed_cores();
   if (before.empty()) GTEST_SKIP() << "the system does not tell";
   const hp::scoped_pin pin(before.front());
-  hp::move_freely(before);
+  hp::detail::move_freely(before);
   EXPECT_EQ(hp::allowed_cores(), before);
-  hp::move_freely({&before.back(), 1});
+  hp::detail::move_freely({&before.back(), 1});
   EXPECT_EQ(hp::allowed_cores(), std::vector<int>{before.back()});
-  hp::move_freely({});
+  hp::detail::move_freely({});
   EXPECT_EQ(hp::allowed_cores(), std::vector<int>{before.back()}) << "none: as it was";
 }
 

@@ -52,9 +52,9 @@ TEST(Failure, AStallNamesWhoRunsAndWhoWaits) {
 }
 
 TEST(Failure, OnlyTheFirstLineOfACauseIsTaken) {
-  EXPECT_EQ(hp::first_line(std::make_exception_ptr(std::runtime_error("one\ntwo"))), "one");
-  EXPECT_EQ(hp::first_line(std::make_exception_ptr(std::runtime_error("one"))), "one");
-  EXPECT_EQ(hp::first_line(std::make_exception_ptr(3)), "");
+  EXPECT_EQ(hp::detail::first_line(std::make_exception_ptr(std::runtime_error("one\ntwo"))), "one");
+  EXPECT_EQ(hp::detail::first_line(std::make_exception_ptr(std::runtime_error("one"))), "one");
+  EXPECT_EQ(hp::detail::first_line(std::make_exception_ptr(3)), "");
 }
 
 TEST(Failure, AComplaintIsNeverEmptyWhereSomethingIsThrown) {
@@ -71,8 +71,8 @@ TEST(Failure, NamesFallBackToNumbers) {
   EXPECT_EQ(hp::operation_name(names, 1), "operation 1");
   EXPECT_EQ(hp::operation_name(names, 2), "operation 2");
   EXPECT_EQ(hp::operation_name(names, -1), "operation -1");
-  EXPECT_EQ(hp::slot_name(names, 5), "slot 5");
-  EXPECT_EQ(hp::slot_name(names, -1), "");
+  EXPECT_EQ(hp::detail::slot_name(names, 5), "slot 5");
+  EXPECT_EQ(hp::detail::slot_name(names, -1), "");
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST(plan_proof, agrees_with_the_verifier_where_waits_are_left_out) {
     if (plan.flow.size.waits == 0) continue;
     hp::wait& w = plan.waits[seed % static_cast<unsigned>(plan.flow.size.waits)];
     if (seed % 3 != 0 && w.threshold > 1) --w.threshold;
-    hp::owned_verify_scratch x(plan.flow.size, hp::queue_count(plan.schedule.machine));
+    hp::detail::owned_verify_scratch x(plan.flow.size, hp::queue_count(plan.schedule.machine));
     const hp::verify_status safe = hp::verify(plan.flow, plan.schedule, x);
     const std::string what = error_of<hp::unsafe_plan_error>([&] { hp::executor<> run(plan.flow, plan.schedule); });
     EXPECT_EQ(what == "no error", safe.code == hp::verify_code::ok) << seed << ": " << what;

@@ -111,7 +111,7 @@ void add_up(const hp::kernel_call& c) {
     const unsigned kind = static_cast<unsigned>(random() % 64);
     if (kind == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 100));
     if (kind < 4) std::this_thread::yield();
-    for (unsigned i = static_cast<unsigned>(random() % 300); kind < 32 && i > 0; --i) hp::spin_pause();
+    for (unsigned i = static_cast<unsigned>(random() % 300); kind < 32 && i > 0; --i) hp::detail::spin_pause();
   }
   float sum = 1.0F / static_cast<float>(3 + c.task);
   for (const int before : s.plan->inputs[at(c.task)]) sum += s.value[at(before)] * 0.37F;
@@ -187,7 +187,7 @@ TEST(QueueRunner, NoWakeUpIsLostAroundFallingAsleep) {
           auto& state = *static_cast<decltype(s)*>(c.user);
           std::minstd_rand random(state.round * 104729U + static_cast<unsigned>(c.task));
           random.discard(2);
-          for (unsigned i = static_cast<unsigned>(random() % 400); i > 0; --i) hp::spin_pause();
+          for (unsigned i = static_cast<unsigned>(random() % 400); i > 0; --i) hp::detail::spin_pause();
           EXPECT_EQ(state.next, c.task);
           state.next = c.task + 1;
         },
@@ -217,9 +217,9 @@ TEST(QueueRunner, NoWakeUpOfACopyEnginesWorkerIsLost) {
   machine.ranks = 1;
   for (const hp::resource k : {hp::resource::aic, hp::resource::copy_in, hp::resource::copy_out})
     machine.queues[static_cast<int>(k)] = 1;
-  const int order[] = {hp::first_queue(machine, 0, hp::resource::aic),
-                       hp::first_queue(machine, 0, hp::resource::copy_in),
-                       hp::first_queue(machine, 0, hp::resource::copy_out)};
+  const int order[] = {hp::detail::first_queue(machine, 0, hp::resource::aic),
+                       hp::detail::first_queue(machine, 0, hp::resource::copy_in),
+                       hp::detail::first_queue(machine, 0, hp::resource::copy_out)};
   std::vector<int> queue_of;
   for (int t = 0; t < tasks; ++t) queue_of.push_back(order[t % 3]);
   plan.enqueue(machine, queue_of);

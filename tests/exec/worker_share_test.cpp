@@ -20,7 +20,7 @@ TEST(WorkerShare, QueuesAreCutIntoRunsWithTheLeastLargestLoad) {
       {1}, {5, 1, 1}, {1, 98, 1}, {3, 3, 3, 3}, {9, 1, 1, 1, 9, 2, 2}, {}};
   for (const auto& load : samples)
     for (int parts = 1; parts <= 4; ++parts) {
-      const std::vector<int> part = hp::balanced_runs(load, parts);
+      const std::vector<int> part = hp::detail::balanced_runs(load, parts);
       const int n = static_cast<int>(load.size());
       std::vector<std::int64_t> sum(4, 0);
       for (int i = 0; i < n; ++i) {
@@ -61,7 +61,7 @@ TEST(WorkerShare, EveryWorkerServesAQueueAndSpinsOnlyOnACoreOfItsOwn) {
       owned_plan plan;
       random_plan(plan, 60, 9, 2, seed);
       const hp::bound_plan p(plan.flow, plan.schedule);
-      const hp::worker_share s = hp::share_queues(p.view(), {.threads = threads, .spin = 77});
+      const hp::worker_share s = hp::detail::share_queues(p.view(), {.threads = threads, .spin = 77});
       const int available = hp::allowed_core_count(hp::allowed_cores());
       EXPECT_GE(s.workers, 1);
       EXPECT_LE(s.workers, threads > 0 ? threads : available);
@@ -72,7 +72,7 @@ TEST(WorkerShare, EveryWorkerServesAQueueAndSpinsOnlyOnACoreOfItsOwn) {
       EXPECT_EQ(static_cast<int>(served.size()), s.workers);
       EXPECT_EQ(s.spin, s.workers <= available ? 77 : 0);
       EXPECT_TRUE(s.cores.empty() || static_cast<int>(s.cores.size()) >= s.workers);
-      EXPECT_TRUE(hp::share_queues(p.view(), {.threads = threads, .pin = false}).cores.empty());
+      EXPECT_TRUE(hp::detail::share_queues(p.view(), {.threads = threads, .pin = false}).cores.empty());
     }
 }
 
@@ -89,9 +89,10 @@ TEST(WorkerShare, CopyEnginesMayHaveWorkersOfTheirOwn) {
   plan.enqueue(machine, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   const hp::bound_plan p(plan.flow, plan.schedule);
   for (const int threads : {1, 2, 3}) {
-    const hp::worker_share without = hp::share_queues(p.view(), {.threads = threads});
+    const hp::worker_share without = hp::detail::share_queues(p.view(), {.threads = threads});
     EXPECT_LE(without.workers, threads);
-    const hp::worker_share with = hp::share_queues(p.view(), {.threads = threads, .spin = 77, .copy_workers = true});
+    const hp::worker_share with =
+        hp::detail::share_queues(p.view(), {.threads = threads, .spin = 77, .copy_workers = true});
     EXPECT_EQ(with.workers, threads + 6);
     EXPECT_EQ(with.spin, 0);
     std::set<int> copying;

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!all) return 0;
   fuzz::hold(hp::check_tables(*all).ok(), "tables that are read are tables");
   const std::string written = hp::json_text_of(*all);
-  if (written.size() <= hp::largest_group_file)
+  if (written.size() <= hp::detail::largest_group_file)
     fuzz::hold(hp::parse_group_file(written, fuzz::file) == *all, "what is written is read back");
   for (const hp::group_table& t : all->table)
     for (const hp::process_group& g : t.group) {

@@ -27,7 +27,7 @@ constexpr hp::decoder small = [] {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
   const std::optional<hp::known_hardware> h =
-      fuzz::read_or_refuse([&] { return hp::parse_hardware_file(text, fuzz::file); });
+      fuzz::read_or_refuse([&] { return hp::detail::parse_hardware_file(text, fuzz::file); });
   if (!h) return 0;
   for (const int devices : {1, 4, 6}) {
     const hp::hardware_status s = hp::check_hardware(h->device, h->links, devices);

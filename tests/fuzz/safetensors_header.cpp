@@ -12,12 +12,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Data behind the header: as many bytes as the first byte says, so that headers can agree with it.
   const std::int64_t data_bytes = data[0];
   const std::string_view text = fuzz::text_of(data + 1, size - 1);
-  const std::optional<hp::safetensors_header> header =
-      fuzz::read_or_refuse([&] { return hp::parse_safetensors_header(text, data_bytes, fuzz::file); });
+  const std::optional<hp::detail::safetensors_header> header =
+      fuzz::read_or_refuse([&] { return hp::detail::parse_safetensors_header(text, data_bytes, fuzz::file); });
   if (!header) return 0;
-  const std::string written = hp::write_safetensors_header(*header, fuzz::file);
-  const std::string_view again = std::string_view(written).substr(hp::header_length_bytes);
-  fuzz::hold(hp::parse_safetensors_header(again, data_bytes, fuzz::file) == *header,
+  const std::string written = hp::detail::write_safetensors_header(*header, fuzz::file);
+  const std::string_view again = std::string_view(written).substr(hp::detail::header_length_bytes);
+  fuzz::hold(hp::detail::parse_safetensors_header(again, data_bytes, fuzz::file) == *header,
              "what is written is read as the same");
   return 0;
 }

@@ -57,7 +57,7 @@ TEST(Adapters, AloneAreTrained) {
     int trained = 0, frozen = 0;
     for (const graph_tensor& t : g.tensor) {
       if (t.kind != graph_tensor_kind::parameter || t.replaces >= 0) continue;
-      const bool is_adapter = name_matches("*.adapter_*", g.text_at(t.name));
+      const bool is_adapter = hyperparallel::detail::name_matches("*.adapter_*", g.text_at(t.name));
       EXPECT_EQ(t.gradient >= 0, is_adapter) << g.text_at(t.name);
       EXPECT_EQ(t.frozen, !is_adapter);
       ++(is_adapter ? trained : frozen);
@@ -84,7 +84,7 @@ void randomise_alike(graph_evaluator& one, const graph& a, graph_evaluator& othe
     if (a.tensor[t].producer < 0)
       if (const int same = find_tensor(b, a.name_of_tensor(t)); same >= 0) other.of(same) = one.of(t);
   for (int t = 0; zero_out && t < b.tensor.size; ++t)
-    if (name_matches("*.adapter_out.weight", b.name_of_tensor(t)) && b.tensor[t].producer < 0)
+    if (hyperparallel::detail::name_matches("*.adapter_out.weight", b.name_of_tensor(t)) && b.tensor[t].producer < 0)
       for (double& value : other.of(t)) value = 0;
   for (const char* index : {"tokens", "labels"}) {
     one.of(find_tensor(a, index)) = {0, 4, 2, 3};
@@ -106,7 +106,7 @@ TEST(Adapters, BeginAsTheModelWithoutThem) {
   bool some = false;
   for (int t = 0; t < g.tensor.size; ++t) {
     if (g.tensor[t].kind != graph_tensor_kind::parameter || gradient_of(g, t) < 0) continue;
-    const bool is_in = name_matches("*.adapter_in.weight", g.name_of_tensor(t));
+    const bool is_in = hyperparallel::detail::name_matches("*.adapter_in.weight", g.name_of_tensor(t));
     for (const double value : after.of(gradient_of(g, t))) {
       EXPECT_TRUE(!is_in || value == 0.0);
       some = some || (!is_in && value != 0.0);

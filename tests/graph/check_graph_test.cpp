@@ -60,7 +60,9 @@ TEST(check_graph, finds_each_breach) {
   EXPECT_EQ(code_after([](graph& g) { --g.op[0].operand_count; }), graph_code::operator_differs_from_its_rule);
   EXPECT_EQ(code_after([](graph& g) { ++g.op[0].loop_count; }), graph_code::operator_differs_from_its_rule);
   // A rule of as many operands, results and loops whose first operand has another rank.
-  EXPECT_EQ(code_after([](graph& g) { g.op[0].rule = find_rule(g, g.op[0], "a,bc->ab", {2, {1, 2}}).rule; }),
+  EXPECT_EQ(code_after([](graph& g) {
+              g.op[0].rule = hyperparallel::detail::find_rule(g, g.op[0], "a,bc->ab", {2, {1, 2}}).rule;
+            }),
             graph_code::rank_differs_from_text);
   EXPECT_EQ(code_after([](graph& g) { g.op[place_of(g, id_of<ops::silu_gradient>)].loop[0].dim = 1; }),
             graph_code::loops_differ_from_forward);

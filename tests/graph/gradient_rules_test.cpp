@@ -162,7 +162,7 @@ TEST(gradient_rules, keep_the_loops_of_the_forward_operator) {
     ASSERT_EQ(o.loop_count, f.loop_count);
     for (int l = 0; l < o.loop_count; ++l) {
       EXPECT_EQ(o.loop[l], f.loop[l]);
-      EXPECT_EQ(is_whole(g.rule_of(o), l), is_whole(g.rule_of(f), l));
+      EXPECT_EQ(hyperparallel::detail::is_whole(g.rule_of(o), l), hyperparallel::detail::is_whole(g.rule_of(f), l));
     }
   }
 }

@@ -35,7 +35,7 @@ void expect_structure(const graph& g) {
     EXPECT_EQ(++names[g.name_of_tensor(t)], 1) << g.name_of_tensor(t);
     EXPECT_TRUE(whole.shape == g.tensor[whole.source].shape);
     EXPECT_EQ(whole.type, g.tensor[whole.source].type);
-    EXPECT_TRUE(name_matches("gradient(*)*", g.name_of_tensor(t)));
+    EXPECT_TRUE(hyperparallel::detail::name_matches("gradient(*)*", g.name_of_tensor(t)));
   }
   for (int t = 0; t < g.tensor.size; ++t) {
     const int d = gradient_of(g, t);
@@ -187,8 +187,8 @@ std::map<std::pair<int, int>, std::pair<extent_t, extent_t>> account(const graph
     extent_t points = 1;
     for (int l = 0; l < o.loop_count; ++l) points *= o.loop[l].extent;
     auto& entry = r[{static_cast<int>(o.phase), static_cast<int>(o.kind)}];
-    entry.first += repeats_of(g, o.segment);
-    entry.second += repeats_of(g, o.segment) * points;
+    entry.first += hyperparallel::detail::repeats_of(g, o.segment);
+    entry.second += hyperparallel::detail::repeats_of(g, o.segment) * points;
   }
   return r;
 }

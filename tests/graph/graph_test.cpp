@@ -37,9 +37,9 @@ TEST(graph, finds_what_it_has_by_name) {
     if (g.tensor[t].producer < 0) {
       EXPECT_EQ(hp::find_tensor(g, g.name_of_tensor(t)), t);
     }
-  for (int d = 0; d < g.dim.size; ++d) EXPECT_EQ(hp::find_dim(g, g.name_of_dim(d)), d);
+  for (int d = 0; d < g.dim.size; ++d) EXPECT_EQ(hp::detail::find_dim(g, g.name_of_dim(d)), d);
   EXPECT_EQ(hp::find_tensor(g, "nobody"), -1);
-  EXPECT_EQ(hp::find_dim(g, "nobody"), -1);
+  EXPECT_EQ(hp::detail::find_dim(g, "nobody"), -1);
 }
 
 TEST(graph, the_first_mistake_stays) {
@@ -60,7 +60,7 @@ TEST(graph, counts_repeated_parameters_as_often_as_they_are) {
                                3 * config.experts * config.hidden * config.expert_width;
     EXPECT_EQ(folded, layers * layer + config.hidden * (2 * config.vocabulary + 1));
   }
-  EXPECT_EQ(hp::repeats_of(programs::moe_graph({}), -1), 1);
+  EXPECT_EQ(hp::detail::repeats_of(programs::moe_graph({}), -1), 1);
 }
 
 TEST(graph, sizes_are_of_the_type) {
@@ -88,7 +88,7 @@ constexpr bool grows_in_the_compiler() {
   hp::graph g;
   int last = 0;
   for (int i = 0; i < 600; ++i) last = hp::add_text(g, "long", "er", " name");
-  return hp::same_text(g.text_at(last), "longer name") && g.text.size == 600 * 12;
+  return hp::detail::same_text(g.text_at(last), "longer name") && g.text.size == 600 * 12;
 }
 static_assert(grows_in_the_compiler());
 

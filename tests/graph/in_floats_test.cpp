@@ -35,8 +35,8 @@ TEST(InFloats, ChangesTheTypesOfFloatsAlone) {
       hp::graph other = hp::in_floats(g, to);
       for (int t = 0; t < g.tensor.size; ++t) {
         const data_type type = g.tensor[t].type;
-        EXPECT_EQ(other.tensor[t].type, hp::is_float(type) ? to : type);
-        numbers += hp::is_float(type) ? 0 : 1;
+        EXPECT_EQ(other.tensor[t].type, hp::detail::is_float(type) ? to : type);
+        numbers += hp::detail::is_float(type) ? 0 : 1;
         other.tensor[t].type = type;
       }
       EXPECT_TRUE(same_tensors(other, g));

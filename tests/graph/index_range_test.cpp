@@ -37,10 +37,10 @@ TEST(index_range, is_that_of_the_readers) {
   EXPECT_TRUE(labels.has(0) && labels.has(31) && !labels.has(32) && labels.has(-100)) << "negative: no label";
   const hp::index_range experts = hp::index_range_of(r.m.graph, r.experts);
   EXPECT_TRUE(experts.has(5) && !experts.has(6) && !experts.has(-1));
-  EXPECT_EQ(hp::index_limit(r.m.graph, r.experts), 6);
+  EXPECT_EQ(hp::detail::index_limit(r.m.graph, r.experts), 6);
   const hp::index_range unread = hp::index_range_of(r.m.graph, r.unread);
   EXPECT_TRUE(unread.has(-5) && unread.has(1'000'000) && unread.op < 0);
-  EXPECT_EQ(hp::index_limit(r.m.graph, r.unread), 1);
+  EXPECT_EQ(hp::detail::index_limit(r.m.graph, r.unread), 1);
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST(operator_loops, a_letter_is_one_loop_wherever_it_stands) {
         const bool whole = c < 'a';
         EXPECT_EQ(l.dim, c - (whole ? 'A' : 'a')) << text;
         EXPECT_EQ(l.extent, l.dim + 2) << text;
-        EXPECT_EQ(hp::is_whole(b.rule(), t.term[d]), whole) << text;
+        EXPECT_EQ(hp::detail::is_whole(b.rule(), t.term[d]), whole) << text;
         EXPECT_EQ(hp::has_factor(b.rule().result[0], t.term[d]), result.find(c) != std::string::npos) << text;
       }
     };

@@ -27,7 +27,7 @@ TEST(operator_order, moves_numbers_and_nothing_else) {
     }
     for (int i = 0; i < order.size; ++i) back[order[i]] = i;
     graph moved = g;
-    arrange_operators(moved, order);
+    hyperparallel::detail::arrange_operators(moved, order);
     for (int i = 0; i < order.size; ++i) {
       const graph_operator &was = g.op[order[i]], &is = moved.op[i];
       EXPECT_EQ(is.name, was.name);
@@ -35,7 +35,7 @@ TEST(operator_order, moves_numbers_and_nothing_else) {
       EXPECT_TRUE(is.forward < 0 || moved.op[is.forward].name == g.op[was.forward].name);
       for (int n = 0; n < is.result_count; ++n) EXPECT_EQ(moved.tensor[is.result[n]].producer, i);
     }
-    arrange_operators(moved, back);
+    hyperparallel::detail::arrange_operators(moved, back);
     EXPECT_EQ(check_graph(moved), graph_status{});
     EXPECT_TRUE(moved.tensor == g.tensor);
   }

@@ -41,13 +41,13 @@ graph trained(const optimizer_value& value, const build_options& options = {}, i
 
 std::map<operator_id, extent_t> count(const graph& g) {
   std::map<operator_id, extent_t> r;
-  for (const graph_operator& o : g.op) r[o.kind] += repeats_of(g, o.segment);
+  for (const graph_operator& o : g.op) r[o.kind] += hyperparallel::detail::repeats_of(g, o.segment);
   return r;
 }
 extent_t parameters_of(const graph& g) {
   extent_t n = 0;
   for (const graph_tensor& t : g.tensor)
-    if (t.kind == graph_tensor_kind::parameter && t.replaces < 0) n += repeats_of(g, t.segment);
+    if (t.kind == graph_tensor_kind::parameter && t.replaces < 0) n += hyperparallel::detail::repeats_of(g, t.segment);
   return n;
 }
 
@@ -99,7 +99,7 @@ extent_t trained_bytes(const graph& g) {
     const graph_tensor& whole = g.tensor[t];
     const bool of_parameter = whole.source >= 0 && g.tensor[whole.source].kind == graph_tensor_kind::parameter;
     if (whole.replaces < 0 && (whole.kind == graph_tensor_kind::parameter || of_parameter))
-      bytes += bytes_of(whole) * repeats_of(g, whole.segment);
+      bytes += bytes_of(whole) * hyperparallel::detail::repeats_of(g, whole.segment);
   }
   return bytes;
 }
@@ -127,7 +127,7 @@ TEST(optimizer, keeps_a_master_of_narrow_parameters) {
   extent_t matrices = 0;
   for (const graph_operator& o : muon.op)
     if (o.kind == id_of<ops::muon_master>)
-      matrices += elements_of(muon.tensor[o.operand[0]]) * repeats_of(muon, o.segment);
+      matrices += elements_of(muon.tensor[o.operand[0]]) * hyperparallel::detail::repeats_of(muon, o.segment);
   EXPECT_EQ(trained_bytes(muon), 16 * parameter_count(muon) - 4 * matrices);
 }
 
@@ -135,12 +135,13 @@ TEST(optimizer, gives_matrices_to_muon_and_the_rest_to_adamw) {
   const graph g = trained({.kind = optimizer_kind::muon, .without_muon = "head.*"});
   for (const graph_operator& o : g.op) {
     if (o.kind != id_of<ops::muon>) continue;
-    const matrix_sides sides = sides_of(g, o.operand[0]);
+    const hyperparallel::detail::matrix_sides sides = hyperparallel::detail::sides_of(g, o.operand[0]);
     EXPECT_TRUE(sides.is_matrix);
     EXPECT_EQ(o.integer[0], sides.rows);
     EXPECT_EQ(o.integer[1], sides.columns);
     const factor_rule& rule = g.rule_of(o);
-    for (int d = 0; d < rule.operand[0].rank; ++d) EXPECT_EQ(is_whole(rule, rule.operand[0].term[d]), d >= sides.rows);
+    for (int d = 0; d < rule.operand[0].rank; ++d)
+      EXPECT_EQ(hyperparallel::detail::is_whole(rule, rule.operand[0].term[d]), d >= sides.rows);
   }
   auto counts = count(g);
   // Query, key, value, output, router, gate, up, down.

@@ -60,14 +60,14 @@ void expect_same_gradients(const graph& kept, const graph& g) {
 }
 
 TEST(recomputation, tells_repetitions_by_their_names) {
-  EXPECT_EQ(repetition_length("layers.3.norm"), 8);
-  EXPECT_EQ(repetition_length("layers.0-7.norm"), 10);
-  EXPECT_EQ(repetition_length("vision.layers.12.experts.3.up"), 16);
-  EXPECT_EQ(repetition_length("head.norm"), 0);
-  EXPECT_TRUE(same_repetition("layers.3.norm", "layers.3.up"));
-  EXPECT_FALSE(same_repetition("layers.3.norm", "layers.31.norm"));
-  EXPECT_FALSE(same_repetition("layers.3.norm", "head.norm"));
-  EXPECT_TRUE(same_repetition("embedding", "head.norm"));
+  EXPECT_EQ(hyperparallel::detail::repetition_length("layers.3.norm"), 8);
+  EXPECT_EQ(hyperparallel::detail::repetition_length("layers.0-7.norm"), 10);
+  EXPECT_EQ(hyperparallel::detail::repetition_length("vision.layers.12.experts.3.up"), 16);
+  EXPECT_EQ(hyperparallel::detail::repetition_length("head.norm"), 0);
+  EXPECT_TRUE(hyperparallel::detail::same_repetition("layers.3.norm", "layers.3.up"));
+  EXPECT_FALSE(hyperparallel::detail::same_repetition("layers.3.norm", "layers.31.norm"));
+  EXPECT_FALSE(hyperparallel::detail::same_repetition("layers.3.norm", "head.norm"));
+  EXPECT_TRUE(hyperparallel::detail::same_repetition("embedding", "head.norm"));
 }
 
 TEST(recomputation, changes_no_bit_of_any_gradient) {
@@ -97,15 +97,18 @@ TEST(recomputation, of_layers_keeps_what_passes_from_layer_to_layer) {
         const graph_tensor& t = g.tensor[o.operand[i]];
         read[static_cast<std::size_t>(o.operand[i])] = true;
         if (t.kind == graph_tensor_kind::activation && t.producer >= 0 &&
-            g.op[t.producer].phase == graph_phase::forward && name_matches("layers.*", g.text_at(t.name)))
+            g.op[t.producer].phase == graph_phase::forward &&
+            hyperparallel::detail::name_matches("layers.*", g.text_at(t.name)))
           read_again[g.text_at(t.name)] = true;
       }
       if (!o.recomputed) continue;
       const std::string name = g.name_of_op(o.forward);
-      const std::string now = name.substr(0, static_cast<std::size_t>(repetition_length(name.c_str())));
+      const std::string now =
+          name.substr(0, static_cast<std::size_t>(hyperparallel::detail::repetition_length(name.c_str())));
       if (layers.empty() || layers.back() != now) layers.push_back(now);
     }
-    for (const auto& [name, is_read] : read_again) EXPECT_TRUE(name_matches("*.second_residual", name.c_str())) << name;
+    for (const auto& [name, is_read] : read_again)
+      EXPECT_TRUE(hyperparallel::detail::name_matches("*.second_residual", name.c_str())) << name;
     EXPECT_EQ(read_again.size(), unrolled ? 3U : 1U);
     EXPECT_EQ(layers, unrolled ? (std::vector<std::string>{"layers.2", "layers.1", "layers.0"})
                                : (std::vector<std::string>{"layers.0-2"}));
@@ -134,7 +137,9 @@ TEST(recomputation, keeps_what_is_spared) {
     const std::vector<std::string> all = names_of(whole);
     std::vector<std::string> expected;
     for (const std::string& name : all)
-      if (!name_matches("*.gate", name.c_str()) && !name_matches("*.second.up", name.c_str())) expected.push_back(name);
+      if (!hyperparallel::detail::name_matches("*.gate", name.c_str()) &&
+          !hyperparallel::detail::name_matches("*.second.up", name.c_str()))
+        expected.push_back(name);
     EXPECT_EQ(names_of(g), expected);
     EXPECT_LT(expected.size(), all.size());
     recompute(other, "layers.*.norm");
@@ -182,7 +187,7 @@ TEST(recomputation, of_a_folded_model_is_that_of_the_unrolled_one) {
   recompute(unrolled, "layers.*");
   std::map<operator_id, extent_t> counts[2];
   for (const graph_operator& o : folded.op)
-    if (o.recomputed) counts[0][o.kind] += repeats_of(folded, o.segment);
+    if (o.recomputed) counts[0][o.kind] += hyperparallel::detail::repeats_of(folded, o.segment);
   for (const graph_operator& o : unrolled.op)
     if (o.recomputed) counts[1][o.kind] += 1;
   EXPECT_EQ(counts[0], counts[1]);

@@ -21,7 +21,7 @@ hp::graph_operator operator_of(operator_id kind, hp::reduce_op reduction = hp::r
 TEST(rule_table, a_rule_is_read_once_for_an_operator_its_ranks_and_attributes) {
   hp::graph g;
   const auto find = [&](const hp::graph_operator& o, const char* text, const hp::operand_ranks& ranks) {
-    return hp::find_rule(g, o, text, ranks).rule;
+    return hp::detail::find_rule(g, o, text, ranks).rule;
   };
   const int sum = find(operator_of(id_of<ops::sum>), "*->*", {2, {3, 3}});
   EXPECT_EQ(find(operator_of(id_of<ops::sum>), "*->*", {2, {3, 3}}), sum);
@@ -51,7 +51,8 @@ TEST(rule_table, every_row_is_a_rule) {
         ranks.rank[ranks.count - 1] += *at == '*' ? 2 : 1;
     }
     hp::graph g;
-    const hp::rule_place found = hp::find_rule(g, operator_of(static_cast<operator_id>(k)), row.text, ranks);
+    const hp::detail::rule_place found =
+        hp::detail::find_rule(g, operator_of(static_cast<operator_id>(k)), row.text, ranks);
     ASSERT_EQ(found.status, hp::rule_status{}) << row.name;
     const hp::factor_rule& rule = g.rule[found.rule].rule;
     EXPECT_STREQ(rule.name.text, hp::short_text(row.name).text);

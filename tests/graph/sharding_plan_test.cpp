@@ -12,10 +12,12 @@ namespace hp = hyperparallel;
 
 namespace {
 
-static_assert(hp::name_matches("*.weight", "ffn.up.weight") && !hp::name_matches("*.weight", "ffn.up.bias"));
-static_assert(hp::name_matches("*", "") && hp::name_matches("", "") && !hp::name_matches("", "a"));
-static_assert(hp::name_matches("layer?.w", "layer3.w") && !hp::name_matches("layer?.w", "layer12.w"));
-static_assert(hp::name_matches("*a*b*", "xxaybz") && !hp::name_matches("*a*b", "xxaybz"));
+static_assert(hp::detail::name_matches("*.weight", "ffn.up.weight") &&
+              !hp::detail::name_matches("*.weight", "ffn.up.bias"));
+static_assert(hp::detail::name_matches("*", "") && hp::detail::name_matches("", "") &&
+              !hp::detail::name_matches("", "a"));
+static_assert(hp::detail::name_matches("layer?.w", "layer3.w") && !hp::detail::name_matches("layer?.w", "layer12.w"));
+static_assert(hp::detail::name_matches("*a*b*", "xxaybz") && !hp::detail::name_matches("*a*b", "xxaybz"));
 
 /// The same by recursion on the definition.
 bool defined(const std::string& pattern, const std::string& name) {
@@ -36,7 +38,7 @@ TEST(sharding_plan, patterns_match_by_their_definition) {
   all_texts("ab", 5, "", names);
   for (const std::string& p : patterns)
     for (const std::string& n : names)
-      ASSERT_EQ(hp::name_matches(p.c_str(), n.c_str()), defined(p, n)) << p << " " << n;
+      ASSERT_EQ(hp::detail::name_matches(p.c_str(), n.c_str()), defined(p, n)) << p << " " << n;
 }
 
 using subject = hp::plan_subject;
@@ -53,11 +55,12 @@ constexpr hp::plan_entry good[] = {{subject::parameter, "*.weight"},      {subje
                                    {subject::activations, "ffn.input"},   {subject::activations, "ffn.output"},
                                    {subject::activations, "head.output"}, {subject::local, "head"}};
 static_assert(check(good) == hp::sharding_plan_status{});
-static_assert(hp::entry_of_parameter(good, 6, "up.weight") == 0 && hp::entry_of_parameter(good, 6, "down.weight") == 1);
-static_assert(hp::entry_of_parameter(good, 6, "norm.scale") == -1);
-static_assert(hp::entry_of_activations(good, 6, "ffn", ".output") == 3);
-static_assert(hp::entry_of_activations(good, 6, "head", ".input") == -1);
-static_assert(hp::has_local_results(good, 6, "head") && !hp::has_local_results(good, 6, "ffn"));
+static_assert(hp::detail::entry_of_parameter(good, 6, "up.weight") == 0 &&
+              hp::detail::entry_of_parameter(good, 6, "down.weight") == 1);
+static_assert(hp::detail::entry_of_parameter(good, 6, "norm.scale") == -1);
+static_assert(hp::detail::entry_of_activations(good, 6, "ffn", ".output") == 3);
+static_assert(hp::detail::entry_of_activations(good, 6, "head", ".input") == -1);
+static_assert(hp::detail::has_local_results(good, 6, "head") && !hp::detail::has_local_results(good, 6, "ffn"));
 
 constexpr hp::sharding_plan_status refused(subject s, const char* key) {
   const hp::plan_entry entries[] = {{subject::parameter, "*"}, {s, key}};
@@ -92,9 +95,9 @@ TEST(edits_to_match, is_nothing_where_the_pattern_matches) {
   int matches = 0;
   for (int i = 0; i < 4000; ++i) {
     const std::string pattern = text_of("ab*?", 4), name = text_of("ab", 2);
-    const bool match = hp::name_matches(pattern.c_str(), name.c_str());
+    const bool match = hp::detail::name_matches(pattern.c_str(), name.c_str());
     matches += match ? 1 : 0;
-    EXPECT_EQ(hp::edits_to_match(pattern.c_str(), name.c_str()) == 0, match) << pattern << " " << name;
+    EXPECT_EQ(hp::detail::edits_to_match(pattern.c_str(), name.c_str()) == 0, match) << pattern << " " << name;
   }
   EXPECT_GT(matches, 300);
 }
@@ -111,25 +114,25 @@ TEST(edits_to_match, is_the_least_over_what_a_run_stands_for) {
         int least = 9;
         for (std::size_t from = 0; from <= name.size(); ++from)
           for (std::size_t to = from; to <= name.size(); ++to)
-            least = std::min(least, hp::characters_that_differ(head.c_str(), name.substr(0, from).c_str()) +
-                                        hp::characters_that_differ(tail.c_str(), name.substr(to).c_str()));
-        EXPECT_EQ(hp::edits_to_match((head + "*" + tail).c_str(), name.c_str()), least)
+            least = std::min(least, hp::detail::characters_that_differ(head.c_str(), name.substr(0, from).c_str()) +
+                                        hp::detail::characters_that_differ(tail.c_str(), name.substr(to).c_str()));
+        EXPECT_EQ(hp::detail::edits_to_match((head + "*" + tail).c_str(), name.c_str()), least)
             << head << "*" << tail << " " << name;
-        EXPECT_EQ(hp::edits_to_match(head.c_str(), name.c_str()),
-                  hp::characters_that_differ(head.c_str(), name.c_str()));
+        EXPECT_EQ(hp::detail::edits_to_match(head.c_str(), name.c_str()),
+                  hp::detail::characters_that_differ(head.c_str(), name.c_str()));
       }
     }
 }
 
 TEST(edits_to_match, counts_characters) {
-  EXPECT_EQ(hp::edits_to_match("*.quary", "layers.0.attention.query"), 1);
-  EXPECT_EQ(hp::edits_to_match("*.key", "layers.0.attention.query"), 3);
-  EXPECT_EQ(hp::edits_to_match("abc", ""), 3);
-  EXPECT_EQ(hp::edits_to_match("", "abc"), 3);
-  EXPECT_EQ(hp::edits_to_match("*", "abc"), 0);
-  EXPECT_EQ(hp::edits_to_match("a?c", "ac"), 1);
-  EXPECT_EQ(hp::edits_to_match("*.qeury", "layers.0.attention.query"), 1);  // neighbours swapped
-  EXPECT_EQ(hp::edits_to_match("*.qeuyr", "layers.0.attention.query"), 2);
+  EXPECT_EQ(hp::detail::edits_to_match("*.quary", "layers.0.attention.query"), 1);
+  EXPECT_EQ(hp::detail::edits_to_match("*.key", "layers.0.attention.query"), 3);
+  EXPECT_EQ(hp::detail::edits_to_match("abc", ""), 3);
+  EXPECT_EQ(hp::detail::edits_to_match("", "abc"), 3);
+  EXPECT_EQ(hp::detail::edits_to_match("*", "abc"), 0);
+  EXPECT_EQ(hp::detail::edits_to_match("a?c", "ac"), 1);
+  EXPECT_EQ(hp::detail::edits_to_match("*.qeury", "layers.0.attention.query"), 1);  // neighbours swapped
+  EXPECT_EQ(hp::detail::edits_to_match("*.qeuyr", "layers.0.attention.query"), 2);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ constexpr status why(void (*change)(hp::program_graph&, hp::group_table&)) {
 
 static_assert(hp::check_programs(rl(), groups()).ok());
 static_assert(rl().row.size == 3 && rl().row[1].turn.size == 2 && rl().row[1].ranks[0] == hp::rank_range{4, 5});
-static_assert(hp::find_program(rl(), "train") == 1 && hp::find_program(rl(), "reward") == -1);
+static_assert(hp::detail::find_program(rl(), "train") == 1 && hp::detail::find_program(rl(), "reward") == -1);
 static_assert(hp::find_edge(rl(), "weights") == 1 && hp::find_edge(rl(), "caches") == -1);
 static_assert(why([](auto& g, auto&) { g = {}; }) == status{.code = code::graph_has_no_program});
 static_assert(why([](auto& g, auto&) { g.program[1].name = ""; }) ==

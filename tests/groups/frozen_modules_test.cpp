@@ -21,7 +21,7 @@ constexpr hp::group_table table_of(const char* text, const char* vision, const c
 static_assert([] {
   const hp::group_table t = table_of("text", "!vision", "fusion");
   const hp::graph g = programs::omni_graph({.micro_batches = 1}, &t);
-  return g.status.code == hp::graph_code::ok && hp::check_frozen(g, t).ok() &&
+  return g.status.code == hp::graph_code::ok && hp::detail::check_frozen(g, t).ok() &&
          g.tensor[hp::find_tensor(g, "vision.patch.weight")].gradient < 0 &&
          g.tensor[hp::find_tensor(g, "text.embedding.weight")].gradient >= 0;
 }());
@@ -71,8 +71,8 @@ TEST(frozen_modules, a_parameter_that_is_half_frozen_is_refused) {
 
 TEST(frozen_modules, a_graph_that_was_not_frozen_is_named) {
   const hp::graph g = programs::omni_graph({.micro_batches = 1});
-  EXPECT_TRUE(hp::check_frozen(g, table_of("text", "vision", "fusion")).ok());
-  EXPECT_EQ(hp::check_frozen(g, table_of("text", "!vision", "fusion")),
+  EXPECT_TRUE(hp::detail::check_frozen(g, table_of("text", "vision", "fusion")).ok());
+  EXPECT_EQ(hp::detail::check_frozen(g, table_of("text", "!vision", "fusion")),
             (hp::submodel_status{.code = code::frozen_parameter_has_gradient,
                                  .module = 1,
                                  .named = hp::find_tensor(g, "vision.patch.weight")}));

@@ -30,7 +30,7 @@ static_assert(hp::position_in(omni().group[1], 10) == 1 && hp::position_in(omni(
 
 constexpr bool has(const char* module, const char* name) {
   const hp::group_table t = omni();
-  return hp::has_operator(t.placed[hp::find_module(t, module)], name);
+  return hp::detail::has_operator(t.placed[hp::find_module(t, module)], name);
 }
 static_assert(has("vision", "vision") && has("vision", "vision.patch") && !has("vision", "vision2.patch"));
 static_assert(!has("vision", "visio") && !has("vision", "my.vision.patch"));

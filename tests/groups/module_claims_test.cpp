@@ -80,7 +80,7 @@ TEST(module_claims, every_operator_has_one_module_and_backward_goes_with_forward
       ASSERT_GE(c.module_of_op[o], 0);
       ++of_module[c.module_of_op[o]];
       for (int m = 0; m < t.placed.size; ++m)
-        EXPECT_EQ(hp::has_operator(t.placed[m], g.name_of_op(o)), m == c.module_of_op[o]) << g.name_of_op(o);
+        EXPECT_EQ(hp::detail::has_operator(t.placed[m], g.name_of_op(o)), m == c.module_of_op[o]) << g.name_of_op(o);
     } else if (op.forward >= 0) {
       ++backward;
       EXPECT_EQ(c.module_of_op[o], c.module_of_op[op.forward]);

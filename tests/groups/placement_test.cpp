@@ -109,7 +109,7 @@ TEST(placement, every_phase_fits_exactly_where_no_rank_ever_holds_more) {
           held += in;
           most = std::max(most, held + m.working);
           held -= in;
-          copied += hp::swaps(s.graph, at, p) ? 2 * in : 0;
+          copied += hp::detail::swaps(s.graph, at, p) ? 2 * in : 0;
         }
         swapped += copied > 0;
       }

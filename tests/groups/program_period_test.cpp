@@ -58,7 +58,7 @@ static_assert([] {
   const hp::program_graph day = rl({.rollout = 6'000'000'000'000'000, .train = 3'000'000'000'000'000, .move = 0});
   return hp::utilisation_of_row(day, hp::period_of(day), 0);
 }() == 666'666);
-static_assert(hp::busy_of_row(rl({.colocated = true}), 0) == 227);
+static_assert(hp::detail::busy_of_row(rl({.colocated = true}), 0) == 227);
 static_assert(hp::period_of(rl({})).depth[0] == 1);
 static_assert(hp::period_of(rl({.weights_ready = 0})).status.code == hp::programs_code::programs_wait_for_each_other);
 static_assert(hp::period_of(rl({.rollout = 0, .train = 0, .move = 0})).time == 0);

@@ -30,11 +30,11 @@ static_assert(hp::waits_of(rl()).size == 5);
 static_assert(hp::waits_of(rl())[2] == hp::program_wait{0, 1, 0, hp::wait_kind::delivery, 0});
 static_assert(hp::waits_of(rl())[3] == hp::program_wait{1, 0, 1, hp::wait_kind::room, 0});
 static_assert(hp::waits_of(rl())[4] == hp::program_wait{1, 0, 1, hp::wait_kind::delivery, 1, 4});
-static_assert(hp::order_of_firing(2, hp::waits_of(rl())).order.size == 2);
-static_assert(hp::order_of_firing(2, hp::waits_of(rl(0, 0))).cycle.size == 2);
-static_assert(hp::least_backs(2, hp::waits_of(rl()))[0 * 2 + 1] == 0);
-static_assert(hp::least_backs(2, hp::waits_of(rl()))[1 * 2 + 0] == 1);
-static_assert(hp::least_backs(2, hp::waits_of(rl(2, 1)))[1 * 2 + 1] == 1, "itself");
+static_assert(hp::detail::order_of_firing(2, hp::waits_of(rl())).order.size == 2);
+static_assert(hp::detail::order_of_firing(2, hp::waits_of(rl(0, 0))).cycle.size == 2);
+static_assert(hp::detail::least_backs(2, hp::waits_of(rl()))[0 * 2 + 1] == 0);
+static_assert(hp::detail::least_backs(2, hp::waits_of(rl()))[1 * 2 + 0] == 1);
+static_assert(hp::detail::least_backs(2, hp::waits_of(rl(2, 1)))[1 * 2 + 1] == 1, "itself");
 static_assert(hp::check_waits(rl(), hp::waits_of(rl())).ok());
 static_assert(hp::check_waits(rl(), hp::waits_of(rl(0, 0))).code == code::programs_wait_for_each_other);
 static_assert(hp::check_waits(rl(), hp::waits_of(rl(1, 1))) ==
@@ -48,7 +48,7 @@ TEST(program_waits, programs_stand_still_exactly_where_a_cycle_has_no_firing_bet
   while (live + still < played::tries(300, 3000)) {
     const played::setting s = played::any_setting(roll, 4, 4);
     const auto waits = hp::waits_of(s.graph);
-    const hp::firing_order order = hp::order_of_firing(s.graph.program.size, waits);
+    const hp::detail::firing_order order = hp::detail::order_of_firing(s.graph.program.size, waits);
     const played::seen seen = played::play(s, 2);
     if (!seen.complete) continue;
     ASSERT_EQ(order.ok(), !seen.stuck);

@@ -91,7 +91,7 @@ TEST(refused_groups, sentences_name_tables) {
 TEST(refused_groups, every_code_has_words) {
   for (int c = 1; c <= static_cast<int>(code::operator_has_two_modules); ++c) {
     const std::string key = std::string("group_code::") + hp::name_of(static_cast<code>(c));
-    EXPECT_NE(hp::find_refusal(key.c_str()), nullptr) << key;
+    EXPECT_NE(hp::detail::find_refusal(key.c_str()), nullptr) << key;
   }
 }
 

@@ -95,7 +95,7 @@ TEST(refused_programs, sentences_name_rows_and_groups) {
 }
 
 TEST(refused_programs, sentences_name_who_waits_for_whom) {
-  EXPECT_EQ(hp::text_of_cycle(rl().graph), "");
+  EXPECT_EQ(hp::detail::text_of_cycle(rl().graph), "");
   EXPECT_EQ(why([](world& w) { w.graph.edge[1].ready = 0; }),
             "programs wait for each other: rollout waits for weights of train, train waits for samples of rollout");
   EXPECT_EQ(why([](world& w) { std::swap(w.graph.row[1].turn[0], w.graph.row[1].turn[1]); }),
@@ -140,11 +140,11 @@ TEST(refused_programs, a_period_is_one_line) {
 TEST(refused_programs, every_code_has_words) {
   for (int c = 1; c <= static_cast<int>(hp::programs_code::rank_has_no_row); ++c) {
     const std::string key = std::string("programs_code::") + hp::name_of(static_cast<hp::programs_code>(c));
-    EXPECT_NE(hp::find_refusal(key.c_str()), nullptr) << key;
+    EXPECT_NE(hp::detail::find_refusal(key.c_str()), nullptr) << key;
   }
   for (int c = 1; c <= static_cast<int>(hp::placement_code::swaps_overflow); ++c) {
     const std::string key = std::string("placement_code::") + hp::name_of(static_cast<hp::placement_code>(c));
-    EXPECT_NE(hp::find_refusal(key.c_str()), nullptr) << key;
+    EXPECT_NE(hp::detail::find_refusal(key.c_str()), nullptr) << key;
   }
 }
 

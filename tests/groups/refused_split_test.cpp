@@ -47,11 +47,11 @@ TEST(refused_split, a_choice_that_cannot_be_is_named) {
 TEST(refused_split, every_code_has_words) {
   for (int c = 1; c <= static_cast<int>(hp::split_choice_code::load_is_too_large); ++c) {
     const std::string key = std::string("split_choice_code::") + hp::name_of(static_cast<hp::split_choice_code>(c));
-    EXPECT_NE(hp::find_refusal(key.c_str()), nullptr) << key;
+    EXPECT_NE(hp::detail::find_refusal(key.c_str()), nullptr) << key;
   }
   for (int c = 1; c <= static_cast<int>(code::devices_are_too_few); ++c) {
     const std::string key = std::string("split_code::") + hp::name_of(static_cast<code>(c));
-    EXPECT_NE(hp::find_refusal(key.c_str()), nullptr) << key;
+    EXPECT_NE(hp::detail::find_refusal(key.c_str()), nullptr) << key;
   }
 }
 

@@ -106,12 +106,12 @@ TEST(split_choice, is_the_best_of_those_compiled_and_of_every_static_one) {
       const hp::split_choice c = hp::choose_split(all, load, now);
       if (!c.ok()) {
         EXPECT_EQ(c.code, code::load_is_too_large);
-        for (const hp::compiled_split& s : all) EXPECT_FALSE(hp::has_room(s, load));
+        for (const hp::compiled_split& s : all) EXPECT_FALSE(hp::detail::has_room(s, load));
         course = false;
         ++none;
         continue;
       }
-      ASSERT_TRUE(hp::has_room(all[c.split], load));
+      ASSERT_TRUE(hp::detail::has_room(all[c.split], load));
       const auto cost = [&](int s) {
         const bool stays = now.split < 0 || all[now.split].devices == all[s].devices;
         return all[s].time * now.steps + (stays ? 0 : now.move);
@@ -119,8 +119,8 @@ TEST(split_choice, is_the_best_of_those_compiled_and_of_every_static_one) {
       EXPECT_EQ(c.time, cost(c.split));
       for (int s = 0; s < count; ++s) {
         const auto at = static_cast<std::size_t>(s);
-        fits[at] = fits[at] && hp::has_room(all[s], load);
-        if (hp::has_room(all[s], load)) {
+        fits[at] = fits[at] && hp::detail::has_room(all[s], load);
+        if (hp::detail::has_room(all[s], load)) {
           EXPECT_LE(c.time, cost(s));
         }
         fixed[at] += all[s].time * now.steps;

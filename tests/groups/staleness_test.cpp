@@ -41,8 +41,8 @@ static_assert(behind({.weights_ready = 5, .reads = hp::edge_reads::newest}) == 0
 static_assert(behind({.weights_ready = 5, .samples_room = 3, .reads = hp::edge_reads::newest}) == 2);
 static_assert(behind({.weights_ready = 5, .samples_room = 3, .move = 1, .reads = hp::edge_reads::newest}) == 4,
               "the move may still be on its way");
-static_assert(hp::check_staleness(rl({.weights_ready = 2, .claim = 1})).ok());
-static_assert(hp::check_staleness(rl({.weights_ready = 2, .claim = 0})) ==
+static_assert(hp::detail::check_staleness(rl({.weights_ready = 2, .claim = 1})).ok());
+static_assert(hp::detail::check_staleness(rl({.weights_ready = 2, .claim = 0})) ==
               hp::programs_status{.code = code::staleness_is_exceeded, .edge = 0, .given = 0, .expected = 1});
 
 TEST(staleness, the_path_that_reaches_it_is_named) {
@@ -61,19 +61,19 @@ TEST(staleness, the_path_that_reaches_it_is_named) {
 
 TEST(staleness, what_goes_round_without_the_writer_has_no_bound) {
   hp::program_graph g = rl({.claim = 100});
-  EXPECT_TRUE(hp::check_staleness(g).ok());
+  EXPECT_TRUE(hp::detail::check_staleness(g).ok());
   hp::connect(g, {.name = "caches", .from = 0, .to = 0, .ready = 1, .room = 2});
-  EXPECT_EQ(hp::check_staleness(g),
+  EXPECT_EQ(hp::detail::check_staleness(g),
             (hp::programs_status{.code = code::staleness_is_unbounded, .program = 0, .edge = 0}));
   g.edge[0].behind = -1;
-  EXPECT_TRUE(hp::check_staleness(g).ok()) << "nothing is claimed";
+  EXPECT_TRUE(hp::detail::check_staleness(g).ok()) << "nothing is claimed";
   hp::program_graph nothing = rl({});
   hp::add_program(nothing, "evaluation", "generation");
   hp::connect(nothing, {.name = "checkpoints", .from = 1, .to = 2, .ready = 0, .room = 4, .behind = 0});
   EXPECT_EQ(hp::staleness_of(nothing, 2).behind, -1) << "what is evaluated is not trained on";
-  EXPECT_TRUE(hp::check_staleness(nothing).ok());
+  EXPECT_TRUE(hp::detail::check_staleness(nothing).ok());
   hp::connect(nothing, {.name = "scores", .from = 2, .to = 2, .ready = 1, .room = 2});
-  EXPECT_TRUE(hp::check_staleness(nothing).ok()) << "what does not come back may go round";
+  EXPECT_TRUE(hp::detail::check_staleness(nothing).ok()) << "what does not come back may go round";
 }
 
 TEST(staleness, no_order_of_play_exceeds_the_bound_and_one_reaches_it) {

@@ -29,7 +29,7 @@ constexpr std::int64_t bandwidth_of(const hp::full_mesh_value& m) {
 TEST(AscendPresets, AnNpusBandwidthIsDividedOverItsLinks) {
   for (const hp::supernode_shape s : {hp::supernode_shape{1, 128, 1, 64}, hp::supernode_shape{16, 8, 8, 8},
                                       hp::supernode_shape{16, 11, 11, 8}, hp::supernode_shape{1, 1, 1, 2}}) {
-    const hp::full_mesh_value m = hp::mesh_of_supernode(s, 1000 * hp::gigabyte);
+    const hp::full_mesh_value m = hp::detail::mesh_of_supernode(s, 1000 * hp::gigabyte);
     EXPECT_EQ(hp::device_count(m), s.npus());
     EXPECT_LE(bandwidth_of(m), 1000 * hp::gigabyte);
     EXPECT_GT(bandwidth_of(m), 999 * hp::gigabyte);

@@ -22,7 +22,7 @@ constexpr hp::collective_request request(collective kind, collective_algorithm h
 
 static_assert(hp::collective_time(request(collective::all_gather, collective_algorithm::ring, 4, 400'000), wire)
                   .picoseconds == 6 * hp::microsecond + 3 * hp::microsecond);
-static_assert(hp::log2_ceiling(1) == 0 && hp::log2_ceiling(8) == 3 && hp::log2_ceiling(9) == 4);
+static_assert(hp::detail::log2_ceiling(1) == 0 && hp::detail::log2_ceiling(8) == 3 && hp::detail::log2_ceiling(9) == 4);
 
 // The table of the header in floating point, or a negative number where it has no entry.
 double closed_form(collective kind, collective_algorithm how, double p, double n, double a, double b, double k) {
@@ -61,7 +61,7 @@ constexpr int collectives = static_cast<int>(hp::collective::exchange) + 1;
 TEST(CollectiveCost, EqualsTheTableAndKeepsItsBound) {
   int priced = 0;
   for (int kind = 0; kind < collectives; ++kind)
-    for (int how = 0; how < hp::collective_algorithm_count; ++how)
+    for (int how = 0; how < hp::detail::collective_algorithm_count; ++how)
       for (int p = 1; p <= 33; ++p)
         for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{4097}, hp::GiB})
           for (const int chunks : {1, 7}) {
@@ -151,7 +151,7 @@ TEST(CollectiveCost, CheapestIsTheMinimum) {
           hp::collective_request q = request(static_cast<collective>(kind), {}, p, n);
           const hp::algorithm_choice best = hp::cheapest_algorithm(q, wire, mesh);
           ASSERT_TRUE(best.cost.ok());
-          for (int how = 0; how < hp::collective_algorithm_count; ++how) {
+          for (int how = 0; how < hp::detail::collective_algorithm_count; ++how) {
             q.algorithm = static_cast<collective_algorithm>(how);
             const hp::time_cost t = hp::collective_time(q, wire);
             if (!t.ok() || (!mesh && (how == 2 || how == 3))) continue;

@@ -83,14 +83,14 @@ TEST(Device, VectorQueuesShareTheMemory) {
 }
 
 TEST(Device, CopiesPayLatencyAndTheSlowerEnd) {
-  const hp::memory_tier& fast = die.tier[hp::tier_index(die, hp::hbm)];
-  const hp::memory_tier& pool = die.tier[hp::tier_index(die, hp::dram)];
+  const hp::memory_tier& fast = die.tier[hp::detail::tier_index(die, hp::hbm)];
+  const hp::memory_tier& pool = die.tier[hp::detail::tier_index(die, hp::dram)];
   EXPECT_EQ(hp::copy_time(pool, 151 * hp::megabyte).picoseconds, hp::millisecond + hp::microsecond);
   EXPECT_EQ(hp::copy_time(pool, fast, hp::MiB), hp::copy_time(pool, hp::MiB));
   EXPECT_EQ(hp::copy_time(fast, pool, hp::MiB), hp::copy_time(pool, hp::MiB));
   EXPECT_EQ(hp::copy_time(pool, 0).picoseconds, 0);
   EXPECT_EQ(hp::copy_time(pool, -1).code, hp::cost_code::amount_is_negative);
-  EXPECT_EQ(hp::tier_index(die, hp::memory_kind::storage), -1);
+  EXPECT_EQ(hp::detail::tier_index(die, hp::memory_kind::storage), -1);
 }
 
 TEST(Device, RefusesWorkOutsideTheDomain) {

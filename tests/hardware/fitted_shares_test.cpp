@@ -11,13 +11,13 @@ namespace hp = hyperparallel;
 
 // The presets that are named have what was fitted, and those that differ in memory or links alone the same.
 TEST(FittedShares, AreThoseOfThePresets) {
-  EXPECT_EQ(hp::a100::device.gmm_cold, hp::fitted_share_of("a100"));
-  EXPECT_EQ(hp::a100_40gb::device.gmm_cold, hp::fitted_share_of("a100"));
-  EXPECT_EQ(hp::h100::device.gmm_cold, hp::fitted_share_of("h100"));
-  EXPECT_EQ(hp::h200::device.gmm_cold, hp::fitted_share_of("h100"));
-  EXPECT_EQ(hp::h100_96gb::device.gmm_cold, hp::fitted_share_of("h100_96gb"));
-  EXPECT_EQ(hp::gb200::device.gmm_cold, hp::fitted_share_of("gb200"));
-  EXPECT_EQ(hp::b200::device.gmm_cold, hp::fitted_share_of("gb200"));
+  EXPECT_EQ(hp::a100::device.gmm_cold, hp::detail::fitted_share_of("a100"));
+  EXPECT_EQ(hp::a100_40gb::device.gmm_cold, hp::detail::fitted_share_of("a100"));
+  EXPECT_EQ(hp::h100::device.gmm_cold, hp::detail::fitted_share_of("h100"));
+  EXPECT_EQ(hp::h200::device.gmm_cold, hp::detail::fitted_share_of("h100"));
+  EXPECT_EQ(hp::h100_96gb::device.gmm_cold, hp::detail::fitted_share_of("h100_96gb"));
+  EXPECT_EQ(hp::gb200::device.gmm_cold, hp::detail::fitted_share_of("gb200"));
+  EXPECT_EQ(hp::b200::device.gmm_cold, hp::detail::fitted_share_of("gb200"));
 }
 
 // Few, each a share, each of some run.

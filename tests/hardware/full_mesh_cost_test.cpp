@@ -51,12 +51,12 @@ TEST(FullMesh, EqualsTheClosedForms) {
             EXPECT_TRUE(t.ok());
             EXPECT_NEAR(static_cast<double>(t.picoseconds), expected, 2 + 1e-12 * expected);
           };
-          near(hp::all_gather_y_then_x(m, n), 2 * a + bytes * ty / xy + bytes * tx / x);
+          near(hp::detail::all_gather_y_then_x(m, n), 2 * a + bytes * ty / xy + bytes * tx / x);
           near(hp::all_gather_x_then_y(m, n), 2 * a + bytes * tx / xy + bytes * ty / y);
           const double f = x * ty / (x * ty + y * tx);
           const double first = std::max(f * bytes * ty / xy, (1 - f) * bytes * tx / xy);
           near(hp::all_gather_two_orders(m, n), 2 * a + first + f * bytes * tx / x);
-          near(hp::all_to_all_one_order(m, n), 2 * a + bytes * (tx / x + ty / y));
+          near(hp::detail::all_to_all_one_order(m, n), 2 * a + bytes * (tx / x + ty / y));
           near(hp::all_to_all_two_orders(m, n), 2 * a + bytes * std::max(tx / x, ty / y));
         }
 }
@@ -70,7 +70,8 @@ TEST(FullMesh, TwoOrdersLieBetweenTheBoundAndOneOrder) {
           const std::int64_t two = hp::all_gather_two_orders(m, n).picoseconds;
           EXPECT_LE(hp::all_gather_bound(m, n).picoseconds, two);
           EXPECT_LE(two, hp::all_gather_one_order(m, n).picoseconds + 2);
-          EXPECT_LE(hp::all_to_all_two_orders(m, n).picoseconds, hp::all_to_all_one_order(m, n).picoseconds + 2);
+          EXPECT_LE(hp::all_to_all_two_orders(m, n).picoseconds,
+                    hp::detail::all_to_all_one_order(m, n).picoseconds + 2);
         }
 }
 
@@ -87,7 +88,7 @@ TEST(FullMesh, ADimensionOfOneDropsOut) {
 TEST(FullMesh, NamesWhatIsWrong) {
   EXPECT_EQ(hp::all_gather_two_orders(mesh(0, 2, 1, 1), n).code, hp::cost_code::count_is_not_positive);
   EXPECT_EQ(hp::all_gather_one_order(mesh(2, 2, 1, 0), n).code, hp::cost_code::rate_is_not_positive);
-  EXPECT_EQ(hp::all_to_all_one_order(mesh(2, 2, 1, 1), -1).code, hp::cost_code::amount_is_negative);
+  EXPECT_EQ(hp::detail::all_to_all_one_order(mesh(2, 2, 1, 1), -1).code, hp::cost_code::amount_is_negative);
   EXPECT_EQ(hp::all_to_all_two_orders(mesh(2, 2, 1, 1, -1), n).code, hp::cost_code::latency_is_negative);
   const hp::link_level huge{"huge", hp::unbounded_group, INT64_MAX, 0};
   EXPECT_EQ(hp::all_gather_two_orders({2, 2, huge, huge}, n).code, hp::cost_code::overflow);

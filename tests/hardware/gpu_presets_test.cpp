@@ -34,7 +34,7 @@ static_assert(hp::h200::topology == hp::h100::topology && without_doubles(hp::h1
 // A large message reaches what NCCL's authors state, a small one half of it: 230 of 300 GB/s, 370 of 450, 24 of 25.
 constexpr double gigabytes_a_second(const hp::link_level& level, std::int64_t bytes) {
   return static_cast<double>(bytes) / 1e9 /
-         (static_cast<double>(hp::occupied_time(level, 1, bytes, 1).picoseconds) / 1e12);
+         (static_cast<double>(hp::detail::occupied_time(level, 1, bytes, 1).picoseconds) / 1e12);
 }
 constexpr bool is_about(double value, double expected) { return value > 0.998 * expected && value < 1.002 * expected; }
 static_assert(is_about(gigabytes_a_second(hp::a100::topology.level[0], hp::GiB), 230));

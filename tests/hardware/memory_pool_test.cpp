@@ -12,7 +12,7 @@ constexpr const hp::memory_pool& pool = hp::matrix384::pool;
 constexpr const hp::device_value& die = hp::matrix384::device;
 
 /// The measured range of 16 dies that copy at once holds for a whole supernode, to a tenth.
-constexpr std::int64_t of_all = hp::shared_bandwidth(pool, die.tier[1].bandwidth, 768);
+constexpr std::int64_t of_all = hp::detail::shared_bandwidth(pool, die.tier[1].bandwidth, 768);
 static_assert(of_all >= hp::matrix384::contended_dram_lowest &&
               of_all <= hp::matrix384::contended_dram_highest * 11 / 10);
 
@@ -22,7 +22,7 @@ TEST(MemoryPool, SharersGetNoMoreThanThereIs) {
     const hp::device_value d = hp::with_pool(die, pool, sharers);
     EXPECT_LE(d.tier[1].bandwidth, before) << "no faster with more of them";
     EXPECT_LE(d.tier[1].bandwidth * sharers, pool.cpus * pool.bandwidth_per_cpu);
-    EXPECT_LE(d.tier[1].bytes * sharers, hp::capacity_of(pool));
+    EXPECT_LE(d.tier[1].bytes * sharers, hp::detail::capacity_of(pool));
     EXPECT_EQ(d.tier[0], die.tier[0]);
     EXPECT_EQ(hp::check(d), hp::device_status{});
     before = d.tier[1].bandwidth;

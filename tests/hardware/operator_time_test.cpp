@@ -15,7 +15,7 @@ namespace {
 
 using hp::product_pass;
 
-constexpr hp::operator_rates h100 = hp::rates_of(hp::h100::device);
+constexpr hp::operator_rates h100 = hp::detail::rates_of(hp::h100::device);
 constexpr product_pass passes[] = {product_pass::forward, product_pass::of_input, product_pass::of_weight};
 constexpr std::int64_t sides[] = {1,    16,   96,   128,  300,   512,   768,   1024,
                                   2048, 3000, 4096, 8192, 14336, 28672, 65536, 152064};
@@ -55,15 +55,17 @@ TEST(OperatorTime, ProductsKeepTheRooflineAndRise) {
 TEST(OperatorTime, MeasuredShapesComeBack) {
   double sum = 0;
   int count = 0;
-  for (const hp::measured_products& m : hp::h100_products)
+  for (const hp::detail::measured_products& m : hp::detail::h100_products)
     for (int i = 0; i < 6; ++i) {
       if (m.forward[i] == 0) continue;
       const std::int64_t told =
-          hp::product_share(hp::forward_tokens[i], m.inner, m.columns, product_pass::forward).parts_per_million / 100;
-      const std::int64_t lasting = std::min(m.forward[i], hp::sustained_product_share);
+          hp::detail::product_share(hp::detail::forward_tokens[i], m.inner, m.columns, product_pass::forward)
+              .parts_per_million /
+          100;
+      const std::int64_t lasting = std::min(m.forward[i], hp::detail::sustained_product_share);
       sum += std::abs(static_cast<double>(told) / static_cast<double>(lasting) - 1);
       ++count;
-      EXPECT_LE(told, hp::sustained_product_share);
+      EXPECT_LE(told, hp::detail::sustained_product_share);
     }
   EXPECT_LE(sum / count, 0.03);
 }
@@ -112,15 +114,15 @@ TEST(OperatorTime, OtherDevicesScale) {
   twice.matrix_flops[0] *= 2;
   twice.tier[0].bandwidth *= 2;
   twice.gmm_cold = hp::full_efficiency;
-  const hp::operator_rates r = hp::rates_of(twice);
+  const hp::operator_rates r = hp::detail::rates_of(twice);
   EXPECT_FALSE(r.measured);
-  EXPECT_FALSE(hp::rates_of(hp::a100::device).measured);
+  EXPECT_FALSE(hp::detail::rates_of(hp::a100::device).measured);
   EXPECT_NEAR(static_cast<double>(product(8192, 8192, 8192, product_pass::forward, r)) * 2,
               static_cast<double>(product(8192, 8192, 8192, product_pass::forward)), 2);
   // No more than the device's products reach.
   hp::device_value limited = hp::h100_96gb::device;
   limited.gmm_cold = hp::per_mille(250);
-  const hp::operator_rates slow = hp::rates_of(limited);
+  const hp::operator_rates slow = hp::detail::rates_of(limited);
   EXPECT_EQ(product(8192, 8192, 8192, product_pass::forward, slow),
             hp::work_time(2 * 8192 * 8192, 8192, 1, slow.matrix, hp::per_mille(250)).picoseconds);
   EXPECT_EQ(hp::attention_time(slow, 64, 32768, 128, false).picoseconds,

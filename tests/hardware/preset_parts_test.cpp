@@ -17,8 +17,8 @@ TEST(PresetParts, WhatIsAssumedMakesADataSheetADevice) {
   sheet.tier_count = 1;
   sheet.tier[0] = {hp::hbm, hp::GiB, hp::gigabyte, {}, 0};
   EXPECT_NE(hp::check(sheet), hp::device_status{});
-  EXPECT_EQ(hp::check(hp::with_assumed_shares(sheet)), hp::device_status{});
-  EXPECT_EQ(hp::with_assumed_shares(sheet).tier[1], hp::memory_tier{}) << "there is none";
+  EXPECT_EQ(hp::check(hp::detail::with_assumed_shares(sheet)), hp::device_status{});
+  EXPECT_EQ(hp::detail::with_assumed_shares(sheet).tier[1], hp::memory_tier{}) << "there is none";
 }
 
 }  // namespace

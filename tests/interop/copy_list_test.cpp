@@ -37,10 +37,10 @@ void expect_at_bound(const hp::tensor_side& from, const hp::tensor_side& to) {
   for (const interop::listed_block& b : list.target) EXPECT_EQ(b.received, b.least);
 }
 
-std::string refusal_of(const hp::tensor_side& from, const hp::tensor_side& to, interop::copy_list_code code) {
+std::string refusal_of(const hp::tensor_side& from, const hp::tensor_side& to, interop::detail::copy_list_code code) {
   try {
     interop::list_copies(from, to);
-  } catch (const interop::copy_list_error& e) {
+  } catch (const interop::detail::copy_list_error& e) {
     EXPECT_EQ(e.code, code);
     return e.what();
   }
@@ -87,7 +87,7 @@ TEST(CopyList, RefusesByName) {
   const hp::rank_list eight{8, 0};
   hp::tensor_side held = side<mesh>("dp,None", eight), wanted = side<mesh>("None,tp", eight), partial = held;
   hp::set_partial(partial.layout, 1, hp::reduce_op::sum);
-  using enum interop::copy_list_code;
+  using enum interop::detail::copy_list_code;
   EXPECT_EQ(refusal_of(partial, wanted, a_side_is_partial),
             "the source is partial along axis 1 (sum): a list of copies adds nothing up; resolve the terms first");
   EXPECT_EQ(refusal_of(wanted, partial, a_side_is_partial),
@@ -106,6 +106,6 @@ TEST(CopyList, RefusesByName) {
 TEST(CopyList, RefusesMoreCopiesThanFit) {
   struct huge : hp::device_matrix<hp::axis{"a", 1 << 14}, hp::axis{"b", 1 << 13}> {};
   const hp::tensor_side held = side<huge>("None", hp::all_ranks(huge::value.shape), hp::shape{1});
-  EXPECT_EQ(refusal_of(held, held, interop::copy_list_code::too_many_copies),
+  EXPECT_EQ(refusal_of(held, held, interop::detail::copy_list_code::too_many_copies),
             "the move has more copies than are listed, 67108864");
 }

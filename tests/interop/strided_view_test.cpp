@@ -31,8 +31,8 @@ TEST(StridedView, IsOfKernelsWhereNothingLiesBetween) {
   const hp::tensor_view<float> back = interop::tensor_of(interop::strided_of(block));
   EXPECT_EQ(back.data, block.data);
   EXPECT_EQ(back.extents, block.extents);
-  EXPECT_TRUE(interop::is_row_major(hp::shape{4, 1, 6}, {{6, 99, 1}}));
-  EXPECT_TRUE(interop::is_row_major(hp::shape{4, 0}, {{7, 7}}));
+  EXPECT_TRUE(interop::detail::is_row_major(hp::shape{4, 1, 6}, {{6, 99, 1}}));
+  EXPECT_TRUE(interop::detail::is_row_major(hp::shape{4, 0}, {{7, 7}}));
   EXPECT_EQ(tested::error_of<interop::exchange_error>(
                 [&] { interop::tensor_of(interop::strided_view<float>{numbers, hp::shape{6, 4}, {{1, 6}}}); }),
             "strides_leave_gaps: strides (1, 6) of extents (6, 4); expected (4, 1): copy it into a block first");

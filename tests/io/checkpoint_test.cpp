@@ -78,7 +78,7 @@ struct run {
     hp::save_checkpoint<T>(path, {{"weight", {2, 3}, weight}, {"weight.moment", {2, 3}, moment}, {"bias", {3}, bias}},
                            {{"step", std::to_string(step)}, {"model", "small"}});
   }
-  static std::vector<hp::expected_tensor> expected(const char* dtype = hp::checkpoint_dtype<T>) {
+  static std::vector<hp::expected_tensor> expected(const char* dtype = hp::detail::checkpoint_dtype<T>) {
     return {{"bias", dtype, {3}}, {"weight", dtype, {2, 3}}, {"weight.moment", dtype, {2, 3}}};
   }
 };
@@ -202,7 +202,7 @@ TEST(checkpoint, other_element_types_are_refused) {
   const io_test::workplace place;
   const std::string path = place.path("run");
   const std::vector<std::byte> bytes(6);
-  hp::write_safetensors(path, std::vector<hp::tensor_source>{{"w", "BF16", {3}, bytes}});
+  hp::detail::write_safetensors(path, std::vector<hp::detail::tensor_source>{{"w", "BF16", {3}, bytes}});
   EXPECT_EQ(differences([&] { hp::load_whole_checkpoint<float>(path, hp::element_conversion::allowed); }),
             lines{"tensor 'w' is BF16 [3], elements are loaded as F32"});
   EXPECT_EQ(differences([&] { hp::load_checkpoint<float>(path, {{"w", "F32", {3}}}, converting); }),

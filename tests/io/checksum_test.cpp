@@ -34,15 +34,15 @@ std::string random_text(std::mt19937_64& random, std::size_t length) {
 }
 
 // The check value of the catalogue of parametrised CRC algorithms.
-static_assert(hp::checksum_of("123456789") == 0x995DC9BBDF1939FAu);
-static_assert(hp::checksum_of("") == 0);
+static_assert(hp::detail::checksum_of("123456789") == 0x995DC9BBDF1939FAu);
+static_assert(hp::detail::checksum_of("") == 0);
 
 TEST(checksum, equals_the_definition_at_every_length) {
   std::mt19937_64 random(1);
   for (std::size_t length = 0; length < 300; ++length) {
     const std::string text = random_text(random, length);
-    EXPECT_EQ(hp::checksum_of(text), bit_by_bit(text)) << length;
-    EXPECT_EQ(hp::checksum_of(std::as_bytes(std::span(text))), bit_by_bit(text)) << length;
+    EXPECT_EQ(hp::detail::checksum_of(text), bit_by_bit(text)) << length;
+    EXPECT_EQ(hp::detail::checksum_of(std::as_bytes(std::span(text))), bit_by_bit(text)) << length;
   }
 }
 
@@ -55,7 +55,7 @@ TEST(checksum, does_not_depend_on_the_pieces) {
       sum.add(text.substr(0, first));
       sum.add(text.substr(first, second - first));
       sum.add(text.substr(second));
-      ASSERT_EQ(sum.value(), hp::checksum_of(text)) << first << " " << second;
+      ASSERT_EQ(sum.value(), hp::detail::checksum_of(text)) << first << " " << second;
     }
 }
 
@@ -67,7 +67,7 @@ TEST(checksum, notices_every_change_of_one_byte) {
     for (int value = 0; value < 256; ++value) {
       std::string changed = text;
       changed[at] = static_cast<char>(value);
-      seen.insert(hp::checksum_of(changed));
+      seen.insert(hp::detail::checksum_of(changed));
     }
     EXPECT_EQ(seen.size(), 256u) << at;
   }
@@ -79,17 +79,17 @@ TEST(checksum, notices_every_burst_of_eight_bytes_and_every_lost_zero) {
   for (int trial = 0; trial < 20000; ++trial) {
     std::string changed = text;
     changed.replace(random() % 57, 8, random_text(random, 8));
-    ASSERT_EQ(changed == text, hp::checksum_of(changed) == hp::checksum_of(text));
+    ASSERT_EQ(changed == text, hp::detail::checksum_of(changed) == hp::detail::checksum_of(text));
   }
   std::set<std::uint64_t> zeros;
-  for (std::size_t length = 0; length < 200; ++length) zeros.insert(hp::checksum_of(std::string(length, '\0')));
+  for (std::size_t length = 0; length < 200; ++length) zeros.insert(hp::detail::checksum_of(std::string(length, '\0')));
   EXPECT_EQ(zeros.size(), 200u);
 }
 
 TEST(checksum, is_printed_with_sixteen_digits) {
-  EXPECT_EQ(hp::checksum_text(0), "0000000000000000");
-  EXPECT_EQ(hp::checksum_text(0x0123456789ABCDEFu), "0123456789abcdef");
-  EXPECT_EQ(hp::checksum_text(~std::uint64_t{0}), "ffffffffffffffff");
+  EXPECT_EQ(hp::detail::checksum_text(0), "0000000000000000");
+  EXPECT_EQ(hp::detail::checksum_text(0x0123456789ABCDEFu), "0123456789abcdef");
+  EXPECT_EQ(hp::detail::checksum_text(~std::uint64_t{0}), "ffffffffffffffff");
 }
 
 }  // namespace

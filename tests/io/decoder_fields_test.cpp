@@ -28,7 +28,7 @@ struct outcome {
 template <class Read>
 outcome read(const json& more, const Read& part) {
   const json object = with(trunk(), more);
-  hp::config_fields f(object, "f");
+  hp::detail::config_fields f(object, "f");
   outcome o;
   try {
     hp::detail::read_trunk(f, o.model);
@@ -42,13 +42,13 @@ outcome read(const json& more, const Read& part) {
 outcome heads(const json& more, absent_key_heads k = absent_key_heads::as_query_heads,
               absent_head_dim d = absent_head_dim::hidden_by_heads) {
   return read(with({{"num_attention_heads", 8}}, more),
-              [&](hp::config_fields& f, hp::decoder& m) { hp::detail::read_heads(f, m, k, d); });
+              [&](hp::detail::config_fields& f, hp::decoder& m) { hp::detail::read_heads(f, m, k, d); });
 }
 
 TEST(decoder_fields, the_trunk) {
   const hp::decoder d =
       read({{"tie_word_embeddings", true}, {"rms_norm_eps", 1e-5}, {"rope_parameters", {{"rope_theta", 5e5}}}},
-           [](hp::config_fields&, hp::decoder&) {})
+           [](hp::detail::config_fields&, hp::decoder&) {})
           .model;
   EXPECT_EQ(d.vocabulary, 100);
   EXPECT_EQ(d.hidden, 64);
@@ -56,7 +56,7 @@ TEST(decoder_fields, the_trunk) {
   EXPECT_TRUE(d.tied);
   EXPECT_EQ(d.attention.epsilon, 1e-5);
   EXPECT_EQ(d.attention.rope_base, 5e5);
-  EXPECT_EQ(read({{"hidden_act", "gelu"}}, [](hp::config_fields&, hp::decoder&) {}).complaint,
+  EXPECT_EQ(read({{"hidden_act", "gelu"}}, [](hp::detail::config_fields&, hp::decoder&) {}).complaint,
             "hidden_act is \"gelu\"; known: \"silu\", \"swish\"");
 }
 
@@ -79,7 +79,7 @@ TEST(decoder_fields, heads) {
 }
 
 TEST(decoder_fields, windows) {
-  const auto every = [](hp::config_fields& f, hp::decoder& d) { hp::detail::read_window(f, d, 4096); };
+  const auto every = [](hp::detail::config_fields& f, hp::decoder& d) { hp::detail::read_window(f, d, 4096); };
   EXPECT_EQ(read(json::object(), every).model.attention.window, 4096);
   EXPECT_EQ(read({{"sliding_window", nullptr}}, every).model.attention.window, 0);
   EXPECT_EQ(read({{"sliding_window", 16}}, every).model.attention.window, 16);
@@ -123,7 +123,7 @@ TEST(decoder_fields, latents) {
 TEST(decoder_fields, experts) {
   const json fields = {{"n_routed_experts", 8},      {"num_experts_per_tok", 2}, {"moe_intermediate_size", 5},
                        {"first_k_dense_replace", 1}, {"n_shared_experts", 2},    {"intermediate_size", 40}};
-  const auto experts = [](hp::config_fields& f, hp::decoder& d) {
+  const auto experts = [](hp::detail::config_fields& f, hp::decoder& d) {
     hp::detail::read_deepseek_experts(f, d, hp::expert_scores::sigmoid, true);
     hp::detail::read_dense_width(f, d);
   };

@@ -27,13 +27,13 @@ TEST(folded_experts, ranks_are_those_of_ep) {
               hp::decoder_plan p{.tp = tp, .cp = cp};
               const hp::expert_ranks r{
                   .ep = ep, .etp = etp, .data = data, .cp = cp, .tp = tp, .context_first = context_first};
-              if (const std::string why = hp::fold_experts(moe, r, p); !why.empty()) {
+              if (const std::string why = hp::detail::fold_experts(moe, r, p); !why.empty()) {
                 ++refused;
                 continue;
               }
               ++folded;
-              ASSERT_EQ(hp::expert_ranks_of(p), ep);
-              ASSERT_EQ(hp::expert_widths_of(p), etp);
+              ASSERT_EQ(hp::detail::expert_ranks_of(p), ep);
+              ASSERT_EQ(hp::detail::expert_widths_of(p), etp);
               ASSERT_EQ(data % p.ep, 0);
               ASSERT_TRUE(!context_first || cp == 1 || p.experts_along_cp);
               ASSERT_FALSE(!context_first && p.experts_along_cp && data % (ep / (etp < tp ? tp : 1)) == 0);
@@ -44,17 +44,18 @@ TEST(folded_experts, ranks_are_those_of_ep) {
 
 TEST(folded_experts, what_cannot_be_is_said) {
   hp::decoder_plan p;
-  EXPECT_EQ(hp::fold_experts(hp::test::llama3_8b, {.ep = 2, .data = 2}, p), "the config.json has no experts");
-  EXPECT_EQ(hp::fold_experts(moe, {.ep = 4, .data = 2}, p),
+  EXPECT_EQ(hp::detail::fold_experts(hp::test::llama3_8b, {.ep = 2, .data = 2}, p), "the config.json has no experts");
+  EXPECT_EQ(hp::detail::fold_experts(moe, {.ep = 4, .data = 2}, p),
             "ep=4 x etp=1 are 4 ranks, of which the 2 of a stage are no multiple");
-  EXPECT_EQ(hp::fold_experts(moe, {.ep = 3, .data = 3}, p), "64 experts do not divide by ep=3");
-  EXPECT_EQ(hp::fold_experts(moe, {.ep = 2, .etp = 2, .data = 8, .tp = 4}, p), "known: an etp of 1, or of tp, 4");
-  EXPECT_EQ(hp::fold_experts(moe, {.ep = 2, .data = 8, .tp = 4}, p),
+  EXPECT_EQ(hp::detail::fold_experts(moe, {.ep = 3, .data = 3}, p), "64 experts do not divide by ep=3");
+  EXPECT_EQ(hp::detail::fold_experts(moe, {.ep = 2, .etp = 2, .data = 8, .tp = 4}, p),
+            "known: an etp of 1, or of tp, 4");
+  EXPECT_EQ(hp::detail::fold_experts(moe, {.ep = 2, .data = 8, .tp = 4}, p),
             "with an etp of 1, known: an ep that is a multiple of tp, 4");
-  EXPECT_EQ(hp::fold_experts(moe, {.ep = 4, .data = 1, .cp = 8}, p),
+  EXPECT_EQ(hp::detail::fold_experts(moe, {.ep = 4, .data = 1, .cp = 8}, p),
             "known: an ep that data ranks, 1, or these and all context ranks, 8, divide by");
   p = {};
-  EXPECT_EQ(hp::fold_experts(moe, {.ep = 4, .data = 8, .cp = 2, .tp = 4, .context_first = true}, p),
+  EXPECT_EQ(hp::detail::fold_experts(moe, {.ep = 4, .data = 8, .cp = 2, .tp = 4, .context_first = true}, p),
             "known: an ep that is a multiple of cp x tp, 2 x 4");
 }
 

@@ -25,7 +25,7 @@ const std::string whole = R"({"name": "mine",
 
 std::string complaint(const std::string& text) {
   try {
-    hp::parse_hardware_file(text, "h.json");
+    hp::detail::parse_hardware_file(text, "h.json");
   } catch (const hp::io_error& e) {
     return e.what();
   }
@@ -40,7 +40,7 @@ std::string edited(const std::string& at, const json& value) {
 }
 
 TEST(hardware_file, what_is_written_is_read) {
-  const hp::known_hardware h = hp::parse_hardware_file(whole, "h.json");
+  const hp::known_hardware h = hp::detail::parse_hardware_file(whole, "h.json");
   EXPECT_STREQ(h.name.text, "mine");
   EXPECT_EQ(h.device.aic, 100);
   EXPECT_EQ(h.device.aiv, 50);
@@ -61,7 +61,7 @@ TEST(hardware_file, what_is_written_is_read) {
 }
 
 TEST(hardware_file, shares_by_message_size_are_read) {
-  const hp::known_hardware h = hp::parse_hardware_file(
+  const hp::known_hardware h = hp::detail::parse_hardware_file(
       edited("/levels/1/by_size", json::parse(R"([{"kib": 64, "share": 0.5}, {"kib": 1024, "share": 0.96}])")),
       "h.json");
   hp::link_level expected{"net", hp::unbounded_group, 25 * hp::gigabyte, 5 * hp::microsecond};
@@ -69,7 +69,7 @@ TEST(hardware_file, shares_by_message_size_are_read) {
   expected.by_size[0] = {64 * hp::KiB, hp::per_mille(500)};
   expected.by_size[1] = {hp::MiB, hp::per_mille(960)};
   EXPECT_EQ(h.links.topology.level[1], expected);
-  const hp::known_hardware mesh = hp::parse_hardware_file(
+  const hp::known_hardware mesh = hp::detail::parse_hardware_file(
       R"({"like": "h100", "full_mesh": [{"name": "rack", "devices": 4, "gb_per_s": 25, "latency_us": 1,
                                          "by_size": [{"kib": 1, "share": 0.25}]}]})",
       "h.json");
@@ -77,7 +77,7 @@ TEST(hardware_file, shares_by_message_size_are_read) {
 }
 
 TEST(hardware_file, like_a_preset_changes_what_is_named) {
-  const hp::known_hardware h = hp::parse_hardware_file(
+  const hp::known_hardware h = hp::detail::parse_hardware_file(
       R"({"like": "h100", "device": {"tflops": {"bf16": 700, "f64": 60}, "vector_tflops_f64": 30},
           "full_mesh": [{"name": "rack", "devices": 4, "gb_per_s": 25, "latency_us": 1},
                         {"name": "board", "devices": 8, "gb_per_s": 50, "latency_us": 0.5}]})",
@@ -93,7 +93,7 @@ TEST(hardware_file, like_a_preset_changes_what_is_named) {
   EXPECT_FALSE(hp::check_hardware(h.device, h.links, 33).ok());
   for (const hp::known_hardware& preset : hp::hardware_presets) {
     const hp::known_hardware same =
-        hp::parse_hardware_file("{\"like\": \"" + std::string(preset.name.text) + "\"}", "h.json");
+        hp::detail::parse_hardware_file("{\"like\": \"" + std::string(preset.name.text) + "\"}", "h.json");
     EXPECT_EQ(same.device, preset.device);
     EXPECT_EQ(same.links, preset.links);
   }
@@ -189,7 +189,7 @@ TEST(hardware_file, whatever_is_read_can_be) {
       if (text.empty()) text = " ";
     }
     try {
-      const hp::known_hardware h = hp::parse_hardware_file(text, "h.json");
+      const hp::known_hardware h = hp::detail::parse_hardware_file(text, "h.json");
       ASSERT_EQ(hp::check_hardware(h.device, h.links, 1), hp::hardware_status{}) << text;
       ++read;
     } catch (const hp::io_error& e) {
@@ -201,7 +201,7 @@ TEST(hardware_file, whatever_is_read_can_be) {
 
 // What a device of a preset reports holds for its memory alone.
 TEST(hardware_file, own_memory_has_no_report) {
-  const auto reported = [](const char* text) { return hp::parse_hardware_file(text, "h.json").reported_bytes; };
+  const auto reported = [](const char* text) { return hp::detail::parse_hardware_file(text, "h.json").reported_bytes; };
   EXPECT_EQ(reported(R"({"like": "h100", "name": "mine"})"), hp::GiB / 100 * 7910);
   EXPECT_EQ(reported(R"({"like": "h100", "device": {"launch_us": 1}})"), hp::GiB / 100 * 7910);
   EXPECT_EQ(reported(R"({"like": "h100", "device": {"memory": [{"gib": 94, "gb_per_s": 3350}]}})"), 0);
@@ -210,7 +210,7 @@ TEST(hardware_file, own_memory_has_no_report) {
 
 // A file that renames a preset keeps its pool of DRAM; one that states memory or links has none.
 TEST(hardware_file, own_memory_or_links_leave_the_pool) {
-  const auto pool_of = [](const char* text) { return hp::parse_hardware_file(text, "h.json").pool; };
+  const auto pool_of = [](const char* text) { return hp::detail::parse_hardware_file(text, "h.json").pool; };
   EXPECT_EQ(pool_of(R"({"like": "matrix384", "name": "mine"})"), hp::matrix384::pool);
   EXPECT_EQ(pool_of(R"({"like": "matrix384", "device": {"launch_us": 1}})"), hp::matrix384::pool);
   EXPECT_EQ(pool_of(R"({"like": "matrix384", "device": {"memory": [{"gib": 64, "gb_per_s": 1600}]}})"),

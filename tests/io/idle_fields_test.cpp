@@ -19,11 +19,11 @@ TEST(IdleFields, EachHasItsReason) {
       }
       EXPECT_GT(std::string(list[i].why).size(), 20u) << list[i].name;
       EXPECT_EQ(hp::why_idle(list[i].name), list[i].why);
-      for (const hp::idle_field& o : other) EXPECT_NE(o.name, list[i].name);
+      for (const hp::detail::idle_field& o : other) EXPECT_NE(o.name, list[i].name);
     }
   };
-  check(hp::fields_without_layers, hp::fields_set_aside);
-  check(hp::fields_set_aside, hp::fields_without_layers);
+  check(hp::detail::fields_without_layers, hp::detail::fields_set_aside);
+  check(hp::detail::fields_set_aside, hp::detail::fields_without_layers);
   for (const char* read : {"quantization_config", "compression_config", "quantization", "max_position_embeddings",
                            "max_sequence_length", "model_max_length", "num_nextn_predict_layers", "sliding_window"})
     EXPECT_EQ(hp::why_idle(read), nullptr) << read;

@@ -171,7 +171,8 @@ TEST(launch_file, toml_files_of_torchtitan) {
       EXPECT_TRUE(w.unsaid.empty()) << f.name << ": " << w.unsaid[0];
       std::string text;
       for (const std::string& line : w.lines) text += line + whose.line_end;
-      EXPECT_EQ(hp::plan_of_torchtitan(hp::toml_options(text, "back"), "back", f.model, f.devices).plan, f.plan)
+      EXPECT_EQ(hp::detail::plan_of_torchtitan(hp::detail::toml_options(text, "back"), "back", f.model, f.devices).plan,
+                f.plan)
           << text;
     }
   }

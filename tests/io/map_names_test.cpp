@@ -9,7 +9,7 @@ namespace hp = hyperparallel;
 
 // Each map of a layer has a name, and no two names of one map are the same.
 TEST(MapNames, EachMapHasOne) {
-  for (int m = 0; m < hp::layer_map_count; ++m) {
+  for (int m = 0; m < hp::detail::layer_map_count; ++m) {
     int names = 0;
     for (const hp::detail::map_names& a : hp::detail::names_of_maps)
       if (static_cast<int>(a.map) == m) {

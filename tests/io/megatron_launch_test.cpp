@@ -89,14 +89,14 @@ TEST(megatron_launch, experts_fold_over_the_ranks_of_a_stage) {
   EXPECT_TRUE(p.experts_along_tp && !p.experts_along_cp);
   EXPECT_EQ(p.ep, 2);
   EXPECT_EQ(p.dp, 2);
-  EXPECT_EQ(hp::expert_ranks_of(p), 8);
+  EXPECT_EQ(hp::detail::expert_ranks_of(p), 8);
   EXPECT_EQ(p.batch, 4) << "one sequence for each data rank";
   // Experts cut as tensors are: ep among data ranks alone.
   p = of("--tensor-model-parallel-size 2 --expert-model-parallel-size 4", 16);
   EXPECT_FALSE(p.experts_along_tp || p.experts_along_cp);
   EXPECT_EQ(p.ep, 4);
   EXPECT_EQ(p.dp, 2);
-  EXPECT_EQ(hp::expert_ranks_of(p), 4);
+  EXPECT_EQ(hp::detail::expert_ranks_of(p), 4);
   // Context ranks where the data ranks do not do.
   p = of("--context-parallel-size 4 --expert-model-parallel-size 8", 8);
   EXPECT_TRUE(p.experts_along_cp);

@@ -219,7 +219,7 @@ TEST(megatron_lines, are_said_again_with_the_same_meaning) {
     SCOPED_TRACE(l.file);
     const int devices = static_cast<int>(hp::device_count_of(l.plan));
     const hp::decoder_plan p = hp::read_launch_file(path_of(l.file), l.model, devices).plan;
-    const hp::launch_text said = hp::words_of_megatron(p, l.model);
+    const hp::launch_text said = hp::detail::words_of_megatron(p, l.model);
     EXPECT_EQ(said.unsaid, std::vector<std::string>{});
     std::string text;
     for (const std::string& each : said.lines) text += each + "\n";

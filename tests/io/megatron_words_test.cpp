@@ -24,7 +24,7 @@ TEST(megatron_words, what_is_said_is_read_back) {
   io_test::visit_plans({8, 16, 32}, 4, [&](const hp::decoder& d, int devices, const hp::decoder_plan& legal) {
     const auto hold_one = [&](hp::decoder_plan p) {
       p.formats = hp::known_formats[static_cast<std::size_t>(said) % std::size(hp::known_formats)].formats;
-      const hp::launch_text w = hp::words_of_megatron(p, d);
+      const hp::launch_text w = hp::detail::words_of_megatron(p, d);
       if (!w.unsaid.empty()) {
         ++unsaid;
         return;
@@ -83,15 +83,15 @@ TEST(megatron_words, what_has_no_word_is_named) {
   p.recomputed = p.selective = true;
   p.formats.sum = hp::data_type::bf16;
   p.formats.narrow_weights = true;
-  EXPECT_EQ(hp::words_of_megatron(p, hp::test::llama3_8b).unsaid,
+  EXPECT_EQ(hp::detail::words_of_megatron(p, hp::test::llama3_8b).unsaid,
             (std::vector<std::string>{"recompute=selective", "weights in 8 bits without products in fp8",
                                       "sums of gradients in bf16 beside f32 parameters", "schedule=ZB-H1", "copies=2",
                                       "lora=8"}));
-  EXPECT_EQ(hp::words_of_megatron({.tp = 2,
-                                   .zero = 1,
-                                   .optimizer = hp::optimizer_kind::muon,
-                                   .formats = hp::find_formats("bf16_states16")->formats},
-                                  hp::test::llama3_8b)
+  EXPECT_EQ(hp::detail::words_of_megatron({.tp = 2,
+                                           .zero = 1,
+                                           .optimizer = hp::optimizer_kind::muon,
+                                           .formats = hp::find_formats("bf16_states16")->formats},
+                                          hp::test::llama3_8b)
                 .unsaid,
             (std::vector<std::string>{"optimizer=muon with zero=1", "optimizer=muon with moments below 32 bits",
                                       "optimizer=muon with states that are whole along tp=2"}));

@@ -167,7 +167,7 @@ TEST(model_config, files_are_read_and_told_by_their_path) {
   here.put("config.json", llama3);
   EXPECT_EQ(hp::read_model_config(here.path("config.json")).family, "llama");
   here.put("empty.json", "");
-  here.put("large.json", "{\"a\": \"" + std::string(hp::largest_model_config, 'x') + "\"}");
+  here.put("large.json", "{\"a\": \"" + std::string(hp::detail::largest_model_config, 'x') + "\"}");
   for (const auto& [name, reason] :
        {std::pair("missing.json", "No such file or directory"), std::pair("empty.json", "the file is empty"),
         std::pair("large.json", "the file is larger than 4194304 bytes")})

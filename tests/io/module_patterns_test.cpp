@@ -15,7 +15,7 @@ namespace hp = hyperparallel;
 namespace {
 
 bool has(const std::string& entry, const std::string& name) {
-  hp::module_list list;
+  hp::detail::module_list list;
   EXPECT_TRUE(list.add(entry)) << entry;
   return list.has(name);
 }
@@ -48,7 +48,7 @@ TEST(ModulePatterns, RegularExpressionsOfPublishedFiles) {
   EXPECT_TRUE(has(R"(re:model\.layers\.[0-2]\.)", "model.layers.1.mlp.up_proj"));
   EXPECT_FALSE(has(R"(re:model\.layers\.\d\.)", "model.layers.11.mlp.up_proj"));
   for (const char* not_known : {"re:a(?!b)", "re:(a", "re:a{2}", "re:(a)*", "re:[a", "re:\\1", "re:a)"}) {
-    hp::module_list list;
+    hp::detail::module_list list;
     EXPECT_FALSE(list.add(not_known)) << not_known;
   }
 }
@@ -65,7 +65,7 @@ TEST(ModulePatterns, AgreeWithTheStandardLibrary) {
     std::string text;
     for (std::size_t n = 1 + random() % 5; n > 0; --n) text += parts[random() % parts.size()];
     if (random() % 8 == 0) text = "a" + text + "|b.x";
-    hp::module_list list;
+    hp::detail::module_list list;
     if (!list.add("re:" + text)) continue;  // a bar behind a group
     const std::regex same(text);
     for (int k = 0; k < 5; ++k) {

@@ -15,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 hp::position_limit limit_of(const json& object, const std::string& family = "llama") {
-  hp::config_fields f(object, "c.json");
+  hp::detail::config_fields f(object, "c.json");
   return hp::detail::read_position_limit(f, family);
 }
 

@@ -17,16 +17,16 @@ namespace {
 
 std::string complaint(const std::string& text, std::int64_t data_bytes) {
   try {
-    hp::parse_safetensors_header(text, data_bytes, "f");
+    hp::detail::parse_safetensors_header(text, data_bytes, "f");
   } catch (const hp::io_error& e) {
     return e.what();
   }
   return "parsed";
 }
 
-std::string complaint_of_writing(const hp::safetensors_header& header) {
+std::string complaint_of_writing(const hp::detail::safetensors_header& header) {
   try {
-    hp::write_safetensors_header(header, "f");
+    hp::detail::write_safetensors_header(header, "f");
   } catch (const hp::io_error& e) {
     return e.what();
   }
@@ -39,11 +39,11 @@ std::string length_bytes(std::uint64_t length) {
   return bytes;
 }
 
-hp::safetensors_header random_header(std::mt19937_64& random) {
+hp::detail::safetensors_header random_header(std::mt19937_64& random) {
   static const std::vector<std::string> types = {"F64", "F32", "BF16", "I64", "U8", "BOOL", "F8_E4M3"};
   static const std::vector<std::string> names = {
       "", "a", "layer.0/weight", "\"quoted\\\"", "line\nbreak", "größe", "{}", "checksum_header", " ", "\x7f"};
-  hp::safetensors_header header;
+  hp::detail::safetensors_header header;
   std::int64_t at = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (random() % 3 == 0) continue;
@@ -53,7 +53,7 @@ hp::safetensors_header random_header(std::mt19937_64& random) {
       t.extents.push_back(1 + static_cast<std::int64_t>(random() % 5));
       elements *= t.extents.back();
     }
-    at += elements * hp::dtype_bits(t.dtype) / 8;
+    at += elements * hp::detail::dtype_bits(t.dtype) / 8;
     t.end = at;
     header.tensors.push_back(t);
     if (random() % 2 == 0) header.metadata[names[i]] = names[random() % names.size()];
@@ -64,28 +64,30 @@ hp::safetensors_header random_header(std::mt19937_64& random) {
 TEST(safetensors_header, is_parsed_back_as_it_was_written) {
   std::mt19937_64 random(1);
   for (int trial = 0; trial < 500; ++trial) {
-    const hp::safetensors_header header = random_header(random);
-    const std::string file = hp::write_safetensors_header(header, "f");
+    const hp::detail::safetensors_header header = random_header(random);
+    const std::string file = hp::detail::write_safetensors_header(header, "f");
     const std::int64_t data = header.tensors.empty() ? 0 : header.tensors.back().end;
     const std::int64_t size = static_cast<std::int64_t>(file.size()) + data;
     ASSERT_EQ(file.size() % 8, 0u);
-    ASSERT_EQ(hp::safetensors_header_length(file.substr(0, 8), size, "f"), static_cast<std::int64_t>(file.size()) - 8);
-    ASSERT_EQ(hp::parse_safetensors_header(file.substr(8), data, "f"), header);
+    ASSERT_EQ(hp::detail::safetensors_header_length(file.substr(0, 8), size, "f"),
+              static_cast<std::int64_t>(file.size()) - 8);
+    ASSERT_EQ(hp::detail::parse_safetensors_header(file.substr(8), data, "f"), header);
   }
 }
 
 TEST(safetensors_header, has_the_bytes_of_the_format) {
-  const hp::safetensors_header header{{{"w", "F32", {2, 2}, 0, 16}, {"n", "I64", {}, 16, 24}}, {{"format", "pt"}}};
+  const hp::detail::safetensors_header header{{{"w", "F32", {2, 2}, 0, 16}, {"n", "I64", {}, 16, 24}},
+                                              {{"format", "pt"}}};
   const std::string text = R"({"__metadata__":{"format":"pt"},"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},)"
                            R"("n":{"dtype":"I64","shape":[],"data_offsets":[16,24]}})";
   const std::string padded = text + std::string((8 - text.size() % 8) % 8, ' ');
-  EXPECT_EQ(hp::write_safetensors_header(header, "f"), length_bytes(padded.size()) + padded);
-  EXPECT_EQ(hp::write_safetensors_header({}, "f"), length_bytes(8) + "{}      ");
+  EXPECT_EQ(hp::detail::write_safetensors_header(header, "f"), length_bytes(padded.size()) + padded);
+  EXPECT_EQ(hp::detail::write_safetensors_header({}, "f"), length_bytes(8) + "{}      ");
 }
 
 TEST(safetensors_header, of_other_tools_is_read) {
   // Any order of fields and tensors, white space, no metadata, escapes, several empty tensors.
-  const hp::safetensors_header header = hp::parse_safetensors_header(
+  const hp::detail::safetensors_header header = hp::detail::parse_safetensors_header(
       "{ \"b\" : {\"shape\":[3 , 1],\"data_offsets\":[4,10],\n\"dtype\":\"BF16\"},"
       R"("\u0061":{"dtype":"F32","shape":[],"data_offsets":[0,4]},)"
       R"("e":{"dtype":"F64","shape":[0,7],"data_offsets":[4,4]},)"
@@ -101,7 +103,7 @@ TEST(safetensors_header, of_other_tools_is_read) {
 TEST(safetensors_header, length_must_fit_the_file) {
   const auto of = [](const std::string& front, std::int64_t size) {
     try {
-      return std::to_string(hp::safetensors_header_length(front, size, "f"));
+      return std::to_string(hp::detail::safetensors_header_length(front, size, "f"));
     } catch (const hp::io_error& e) {
       return std::string(e.what());
     }
@@ -205,9 +207,9 @@ TEST(safetensors_header, no_text_crashes_the_parser_and_what_is_accepted_covers_
   std::mt19937_64 random(2);
   int accepted = 0;
   for (int trial = 0; trial < 20000; ++trial) {
-    const hp::safetensors_header header = random_header(random);
+    const hp::detail::safetensors_header header = random_header(random);
     const std::int64_t data = header.tensors.empty() ? 0 : header.tensors.back().end;
-    std::string text = hp::write_safetensors_header(header, "f").substr(8);
+    std::string text = hp::detail::write_safetensors_header(header, "f").substr(8);
     for (std::uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
       const std::size_t at = random() % text.size();
       static const std::string likely = "0123456789-.eE[]{},:\" \\ntf";
@@ -227,11 +229,11 @@ TEST(safetensors_header, no_text_crashes_the_parser_and_what_is_accepted_covers_
       if (text.empty()) text = " ";
     }
     try {
-      const hp::safetensors_header parsed = hp::parse_safetensors_header(text, data, "f");
+      const hp::detail::safetensors_header parsed = hp::detail::parse_safetensors_header(text, data, "f");
       std::int64_t end = 0;
       for (const hp::tensor_entry& t : parsed.tensors) {
         ASSERT_EQ(t.begin, end);
-        ASSERT_EQ(t.end - t.begin, hp::entry_bytes("read", "f", t));
+        ASSERT_EQ(t.end - t.begin, hp::detail::entry_bytes("read", "f", t));
         end = t.end;
       }
       ASSERT_EQ(end, data);

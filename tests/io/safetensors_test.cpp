@@ -31,7 +31,7 @@ using extents = std::vector<std::int64_t>;
 
 /// A whole file in memory.
 struct safetensors_contents {
-  hp::safetensors_header header;
+  hp::detail::safetensors_header header;
   std::vector<std::byte> data;
 
   std::span<const std::byte> data_of(const hp::tensor_entry& t) const {
@@ -41,7 +41,7 @@ struct safetensors_contents {
 
 /// Reads all tensors of `path`. Throws io_error.
 safetensors_contents read_safetensors(const std::string& path) {
-  const hp::safetensors_file file(path);
+  const hp::detail::safetensors_file file(path);
   safetensors_contents contents{file.header(), {}};
   const std::vector<hp::tensor_entry>& all = contents.header.tensors;
   contents.data.resize(all.empty() ? 0 : static_cast<std::size_t>(all.back().end));
@@ -60,9 +60,9 @@ struct owned {
 };
 
 void write(const std::string& path, const std::vector<owned>& all, const texts& metadata = {}) {
-  std::vector<hp::tensor_source> sources;
+  std::vector<hp::detail::tensor_source> sources;
   for (const owned& t : all) sources.push_back({t.name, t.dtype, t.shape, std::as_bytes(std::span(t.bytes))});
-  hp::write_safetensors(path, sources, metadata);
+  hp::detail::write_safetensors(path, sources, metadata);
 }
 
 std::string text_of(std::span<const std::byte> bytes) {
@@ -70,7 +70,7 @@ std::string text_of(std::span<const std::byte> bytes) {
 }
 
 /// One tensor, or what the io_error says.
-std::string read_or_complaint(const hp::safetensors_file& file, const hp::tensor_entry& t) {
+std::string read_or_complaint(const hp::detail::safetensors_file& file, const hp::tensor_entry& t) {
   std::string bytes(static_cast<std::size_t>(t.end - t.begin), '?');
   try {
     file.read(t.name, std::as_writable_bytes(std::span(bytes)));
@@ -151,7 +151,7 @@ TEST(safetensors, is_read_back_as_it_was_written) {
     all.push_back({"large", "U8", {static_cast<std::int64_t>(large)}, random_bytes(random, large)});
     all.push_back({"x,\"checksum_header\":\"0000000000000000\"", "BOOL", {2}, random_bytes(random, 2)});
     write(place.path("out"), all, metadata);
-    const hp::safetensors_file file(place.path("out"));
+    const hp::detail::safetensors_file file(place.path("out"));
     EXPECT_TRUE(file.has_checksums());
     EXPECT_EQ(file.header().metadata, metadata);
     EXPECT_EQ(file.header().tensors.size(), all.size());
@@ -182,7 +182,7 @@ TEST(safetensors, aligns_each_tensor_to_its_elements) {
   std::string order;
   for (const hp::tensor_entry& t : whole.header.tensors) {
     order += t.name;
-    EXPECT_EQ(t.begin % (hp::dtype_bits(t.dtype) / 8), 0) << t.name;
+    EXPECT_EQ(t.begin % (hp::detail::dtype_bits(t.dtype) / 8), 0) << t.name;
   }
   EXPECT_EQ(order, "bedca");
   EXPECT_EQ((place.get("out").size() - whole.data.size()) % 8, 0u);
@@ -199,7 +199,7 @@ TEST(safetensors, checksums_are_those_of_the_bytes) {
 TEST(safetensors, without_tensors_and_metadata_is_read_back) {
   const io_test::workplace place;
   write(place.path("out"), {});
-  const hp::safetensors_file file(place.path("out"));
+  const hp::detail::safetensors_file file(place.path("out"));
   EXPECT_TRUE(file.has_checksums());
   EXPECT_TRUE(file.header().tensors.empty());
   EXPECT_TRUE(file.header().metadata.empty());
@@ -211,7 +211,7 @@ TEST(safetensors, of_other_tools_is_read) {
       R"({"__metadata__":{"format":"pt","checksum":"sha1"},"b":{"dtype":"F32","shape":[1],"data_offsets":[3,7]},)"
       R"("a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}} )";
   place.put("foreign", foreign_file(header, "abcDEFG"));
-  const hp::safetensors_file file(place.path("foreign"));
+  const hp::detail::safetensors_file file(place.path("foreign"));
   EXPECT_FALSE(file.has_checksums());
   EXPECT_EQ(file.header().metadata, (texts{{"checksum", "sha1"}, {"format", "pt"}}));
   EXPECT_EQ(read_or_complaint(file, *file.find("a")), "abc");
@@ -277,7 +277,7 @@ TEST(safetensors, changed_in_any_byte_is_refused_by_name) {
         continue;
       }
       // Exactly the tensor that holds the byte is refused.
-      const hp::safetensors_file opened(path);
+      const hp::detail::safetensors_file opened(path);
       for (const hp::tensor_entry& t : whole.header.tensors) {
         const auto offset = static_cast<std::int64_t>(at - data_begin);
         const std::string damaged =
@@ -389,7 +389,7 @@ TEST(safetensors, that_cannot_be_opened_is_refused) {
 TEST(safetensors, read_asks_for_what_is_there) {
   const io_test::workplace place;
   write(place.path("out"), {{"w", "U8", {3}, "abc"}});
-  const hp::safetensors_file file(place.path("out"));
+  const hp::detail::safetensors_file file(place.path("out"));
   std::vector<std::byte> room(4);
   const auto said = [&](const std::string& name) {
     try {
@@ -406,10 +406,10 @@ TEST(safetensors, read_asks_for_what_is_there) {
 TEST(safetensors, open_file_stays_at_its_version_and_notices_when_it_is_cut) {
   const io_test::workplace place;
   write(place.path("out"), {{"w", "U8", {3}, "old"}});
-  const hp::safetensors_file file(place.path("out"));
+  const hp::detail::safetensors_file file(place.path("out"));
   write(place.path("out"), {{"w", "U8", {4}, "new!"}});
   EXPECT_EQ(read_or_complaint(file, *file.find("w")), "old");
-  const hp::safetensors_file current(place.path("out"));
+  const hp::detail::safetensors_file current(place.path("out"));
   EXPECT_EQ(read_or_complaint(current, *current.find("w")), "new!");
   const std::size_t size = place.get("out").size();
   ASSERT_EQ(::truncate(place.path("out").c_str(), static_cast<off_t>(size - 1)), 0);

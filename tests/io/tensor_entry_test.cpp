@@ -17,15 +17,17 @@ using extents = std::vector<std::int64_t>;
 
 std::string bytes_or_complaint(const std::string& dtype, const extents& e, const std::string& name = "w") {
   try {
-    return std::to_string(hp::entry_bytes("read", "f", {name, dtype, e, 0, 0}));
+    return std::to_string(hp::detail::entry_bytes("read", "f", {name, dtype, e, 0, 0}));
   } catch (const hp::io_error& error) {
     return error.what();
   }
 }
 
-static_assert(hp::dtype_bits("F64") == 64 && hp::dtype_bits("BF16") == 16 && hp::dtype_bits("BOOL") == 8);
-static_assert(hp::dtype_bits("") == 0 && hp::dtype_bits("f32") == 0 && hp::dtype_bits("F3") == 0);
-static_assert(hp::dtype_bits("F322") == 0);
+static_assert(hp::detail::dtype_bits("F64") == 64 && hp::detail::dtype_bits("BF16") == 16 &&
+              hp::detail::dtype_bits("BOOL") == 8);
+static_assert(hp::detail::dtype_bits("") == 0 && hp::detail::dtype_bits("f32") == 0 &&
+              hp::detail::dtype_bits("F3") == 0);
+static_assert(hp::detail::dtype_bits("F322") == 0);
 
 TEST(tensor_entry, has_the_bytes_of_its_type_times_its_extents) {
   EXPECT_EQ(bytes_or_complaint("F32", {2, 3}), "24");
@@ -48,9 +50,9 @@ TEST(tensor_entry, says_why_bytes_cannot_be_counted) {
 }
 
 TEST(tensor_entry, is_spoken_of_on_one_line) {
-  EXPECT_EQ(hp::typed_extents("F32", {2, 3}), "F32 [2, 3]");
-  EXPECT_EQ(hp::extents_text({}), "[]");
-  EXPECT_EQ(hp::tensor_title("a\nb"), "tensor 'a?b'");
+  EXPECT_EQ(hp::detail::typed_extents("F32", {2, 3}), "F32 [2, 3]");
+  EXPECT_EQ(hp::detail::extents_text({}), "[]");
+  EXPECT_EQ(hp::detail::tensor_title("a\nb"), "tensor 'a?b'");
   EXPECT_EQ(bytes_or_complaint("a\nb", {2}, "x\ny"), "cannot read 'f': tensor 'x?y' has the unknown dtype 'a?b'");
 }
 

@@ -16,14 +16,14 @@ namespace {
 /// "name@line[value]…" of each.
 std::string told(const std::string& text) {
   std::string all;
-  for (const hp::launch_option& o : hp::toml_options(text, "x.toml")) {
+  for (const hp::launch_option& o : hp::detail::toml_options(text, "x.toml")) {
     all += (all.empty() ? "" : " ") + o.name + "@" + std::to_string(o.line);
     for (const std::string& v : o.values) all += "[" + v + "]";
   }
   return all;
 }
 std::string complaint(const std::string& text) {
-  return tested::error_of<hp::io_error>([&] { hp::toml_options(text, "x.toml"); });
+  return tested::error_of<hp::io_error>([&] { hp::detail::toml_options(text, "x.toml"); });
 }
 
 TEST(toml_options, sections_keys_and_lines) {
@@ -123,7 +123,7 @@ TEST(toml_options, any_bytes) {
     std::string text;
     for (int k = static_cast<int>(random() % 8); k > 0; --k) text += pieces[random() % std::size(pieces)];
     try {
-      for (const hp::launch_option& o : hp::toml_options(text, "x.toml")) {
+      for (const hp::launch_option& o : hp::detail::toml_options(text, "x.toml")) {
         ++read;
         ASSERT_FALSE(o.name.empty() && o.values.empty());
         ASSERT_GE(o.line, 1);

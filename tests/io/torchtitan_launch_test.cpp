@@ -25,7 +25,7 @@ namespace {
 using texts = std::vector<std::string>;
 
 hp::launch_plan plan(const std::string& text, const hp::decoder& d = hp::test::llama3_8b, int devices = 8) {
-  return hp::plan_of_torchtitan(hp::toml_options(text, "run.toml"), "run.toml", d, devices);
+  return hp::detail::plan_of_torchtitan(hp::detail::toml_options(text, "run.toml"), "run.toml", d, devices);
 }
 hp::launch_plan parallelism(const std::string& text, const hp::decoder& d = hp::test::llama3_8b, int devices = 8) {
   return plan("[activation_checkpoint]\nmode = 'none'\n[training]\nlocal_batch_size = 1\n[parallelism]\n" + text, d,

@@ -20,7 +20,7 @@ TEST(torchtitan_split, stages_have_all_layers) {
     for (hp::extent_t stages = 1; stages <= 12; ++stages)
       for (const hp::extent_t first : {0, 1, 3})
         for (const hp::extent_t last : {0, 1, 2}) {
-          const hp::torchtitan_split s{n, stages, first, last};
+          const hp::detail::torchtitan_split s{n, stages, first, last};
           if (!s.can_be()) continue;
           ++can_be;
           layers each = s.of_stages();
@@ -36,13 +36,13 @@ TEST(torchtitan_split, stages_have_all_layers) {
 }
 
 TEST(torchtitan_split, as_published) {
-  EXPECT_EQ((hp::torchtitan_split{32, 4}.of_stages()), (layers{8, 9, 8, 7}));
-  EXPECT_EQ((hp::torchtitan_split{126, 8}.of_stages()), (layers{15, 16, 16, 16, 16, 16, 16, 15}));
-  EXPECT_EQ(hp::split_of_plan(126, 8).of_stages(), (layers{15, 16, 16, 16, 16, 16, 16, 15}));
-  EXPECT_EQ(hp::split_of_plan(32, 4).of_stages(), (layers{8, 8, 8, 8}));
-  EXPECT_EQ(hp::split_of_plan(61, 8).of_stages(), (layers{8, 8, 8, 8, 8, 7, 7, 7}));
-  EXPECT_FALSE((hp::torchtitan_split{4, 8}.can_be()));
-  EXPECT_FALSE((hp::torchtitan_split{8, 4, 6, 0}.can_be()));
+  EXPECT_EQ((hp::detail::torchtitan_split{32, 4}.of_stages()), (layers{8, 9, 8, 7}));
+  EXPECT_EQ((hp::detail::torchtitan_split{126, 8}.of_stages()), (layers{15, 16, 16, 16, 16, 16, 16, 15}));
+  EXPECT_EQ(hp::detail::split_of_plan(126, 8).of_stages(), (layers{15, 16, 16, 16, 16, 16, 16, 15}));
+  EXPECT_EQ(hp::detail::split_of_plan(32, 4).of_stages(), (layers{8, 8, 8, 8}));
+  EXPECT_EQ(hp::detail::split_of_plan(61, 8).of_stages(), (layers{8, 8, 8, 8, 8, 7, 7, 7}));
+  EXPECT_FALSE((hp::detail::torchtitan_split{4, 8}.can_be()));
+  EXPECT_FALSE((hp::detail::torchtitan_split{8, 4, 6, 0}.can_be()));
 }
 
 }  // namespace

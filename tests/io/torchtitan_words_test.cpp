@@ -25,14 +25,15 @@ TEST(torchtitan_words, what_is_said_is_read_back) {
     const auto hold = [&](hp::decoder_plan p) {
       p.formats = hp::find_formats(said % 7 == 0 ? "fp8" : "bf16")->formats;
       p.selective = p.recomputed && said % 3 == 0;
-      const hp::launch_text w = hp::words_of_torchtitan(p, d);
+      const hp::launch_text w = hp::detail::words_of_torchtitan(p, d);
       if (!w.unsaid.empty()) {
         ++unsaid;
         return;
       }
       ++said;
       const std::string text = io_test::text_of(w);
-      const hp::launch_plan back = hp::plan_of_torchtitan(hp::toml_options(text, "words"), "words", d, devices);
+      const hp::launch_plan back =
+          hp::detail::plan_of_torchtitan(hp::detail::toml_options(text, "words"), "words", d, devices);
       ASSERT_EQ(back.plan, p) << text;
       ASSERT_TRUE(back.unheeded.empty()) << back.unheeded[0] << "\n" << text;
       const std::size_t notes = (p.zero == 0 ? 1u : 0u) + (p.formats.product_bits() > 0 ? 1u : 0u);
@@ -62,7 +63,7 @@ TEST(torchtitan_words, what_is_said_is_read_back) {
 TEST(torchtitan_words, lines_are_toml) {
   hp::decoder_plan p{.tp = 8, .dp = 8, .zero = 3, .recomputed = true, .batch = 64, .sequence = 8192};
   p.formats = hp::find_formats("bf16")->formats;
-  EXPECT_EQ(hp::words_of_torchtitan(p, hp::test::llama3_8b).lines,
+  EXPECT_EQ(hp::detail::words_of_torchtitan(p, hp::test::llama3_8b).lines,
             (std::vector<std::string>{"[training]", "local_batch_size = 8", "seq_len = 8192", "[parallelism]",
                                       "data_parallel_shard_degree = 8", "tensor_parallel_degree = 8",
                                       "[activation_checkpoint]", "mode = \"full\""}));
@@ -74,7 +75,7 @@ TEST(torchtitan_words, what_has_no_word_is_named) {
   p.adapter_rank = 8;
   p.optimizer = hp::optimizer_kind::sgd;
   p.host_states = 500;
-  const auto unsaid = [&](const hp::decoder& d) { return hp::words_of_torchtitan(p, d).unsaid; };
+  const auto unsaid = [&](const hp::decoder& d) { return hp::detail::words_of_torchtitan(p, d).unsaid; };
   EXPECT_EQ(unsaid(hp::test::llama3_8b),
             (std::vector<std::string>{"zero=1", "sp=off", "schedule=ZB-H1", "precision=f32", "optimizer=sgd",
                                       "host_states=500", "lora=8"}));

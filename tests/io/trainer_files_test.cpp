@@ -36,7 +36,7 @@ class own_folder {
 /// "name=value@line", behind "file:" where it is another one, of what a launch file says.
 std::string told(const std::string& path, const std::vector<hp::launch_option>& given) {
   std::string all;
-  for (const hp::launch_option& o : hp::with_named_files(given, path)) {
+  for (const hp::launch_option& o : hp::detail::with_named_files(given, path)) {
     all += (all.empty() ? "" : " ") + (o.file.empty() ? "" : o.file.substr(o.file.rfind('/') + 1) + ":") + o.name + "=";
     for (const std::string& v : o.values) all += v;
     all += "@" + std::to_string(o.line);

@@ -59,8 +59,8 @@ void hold(writer write, int least, bool says_optimizers) {
   std::printf("%d plans are read back, %d have something that there is no word for\n", said, unsaid);
 }
 
-TEST(trainer_words, what_deepspeed_is_told_is_read_back) { hold(hp::words_of_deepspeed, 500, true); }
-TEST(trainer_words, what_fsdp2_is_told_is_read_back) { hold(hp::words_of_fsdp2, 250, false); }
+TEST(trainer_words, what_deepspeed_is_told_is_read_back) { hold(hp::detail::words_of_deepspeed, 500, true); }
+TEST(trainer_words, what_fsdp2_is_told_is_read_back) { hold(hp::detail::words_of_fsdp2, 250, false); }
 
 TEST(trainer_words, what_has_no_word_is_named) {
   hp::decoder_plan p{.tp = 2, .pp = 4, .dp = 4, .cp = 2, .ep = 2};
@@ -70,21 +70,21 @@ TEST(trainer_words, what_has_no_word_is_named) {
   p.formats = hp::find_formats("fp8_states16")->formats;
   const std::vector<std::string> both{
       "tp=2", "pp=4", "cp=2", "ep=2", "copies=2", "recompute=selective", "schedule=ZB-H1", "precision=fp8_states16"};
-  EXPECT_EQ(hp::words_of_deepspeed(p, hp::test::llama3_8b).unsaid, both);
+  EXPECT_EQ(hp::detail::words_of_deepspeed(p, hp::test::llama3_8b).unsaid, both);
   std::vector<std::string> fsdp = both;
   fsdp.push_back("zero=0");
-  EXPECT_EQ(hp::words_of_fsdp2(p, hp::test::llama3_8b).unsaid, fsdp);
+  EXPECT_EQ(hp::detail::words_of_fsdp2(p, hp::test::llama3_8b).unsaid, fsdp);
   p = {.dp = 8, .zero = 3, .modules = hp::module_bit("mlp"), .formats = hp::find_formats("bf16")->formats, .batch = 8};
-  for (const auto& write : {hp::words_of_deepspeed, hp::words_of_fsdp2})
+  for (const auto& write : {hp::detail::words_of_deepspeed, hp::detail::words_of_fsdp2})
     EXPECT_EQ(write(p, hp::test::llama3_8b).unsaid, std::vector<std::string>{"recompute=mlp"});
   p = {.dp = 8, .zero = 2, .optimizer = hp::optimizer_kind::sgd, .formats = {.moment = hp::data_type::i8}, .batch = 8};
-  EXPECT_EQ(hp::words_of_deepspeed(p, hp::test::llama3_8b).unsaid,
+  EXPECT_EQ(hp::detail::words_of_deepspeed(p, hp::test::llama3_8b).unsaid,
             std::vector<std::string>{"moments of 8 bits under sgd"});
-  EXPECT_EQ(hp::words_of_fsdp2(p, hp::test::llama3_8b).unsaid,
+  EXPECT_EQ(hp::detail::words_of_fsdp2(p, hp::test::llama3_8b).unsaid,
             (std::vector<std::string>{"moments of 8 bits under sgd", "optimizer=sgd with a momentum"}));
   p.optimizer = hp::optimizer_kind::muon;
   p.formats = {};
-  EXPECT_EQ(hp::words_of_deepspeed(p, hp::test::llama3_8b).unsaid, std::vector<std::string>{"optimizer=muon"});
+  EXPECT_EQ(hp::detail::words_of_deepspeed(p, hp::test::llama3_8b).unsaid, std::vector<std::string>{"optimizer=muon"});
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ using nlohmann::json;
 namespace {
 
 hp::weight_format group(const json& weights, bool nvidia = false, const std::string& form = "") {
-  hp::config_fields f(weights, "c.json");
+  hp::detail::config_fields f(weights, "c.json");
   return hp::detail::format_of_group(f, nvidia, form);
 }
 

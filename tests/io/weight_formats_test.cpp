@@ -210,7 +210,7 @@ TEST(WeightFormats, NoValueCrashesTheReader) {
         if (c.weights.storage.empty()) {
           ++said;
         } else {
-          EXPECT_EQ(c.weights.storage.number.size, 2 * hp::layer_map_count + 2);
+          EXPECT_EQ(c.weights.storage.number.size, 2 * hp::detail::layer_map_count + 2);
           for (const unsigned char number : c.weights.storage.number) EXPECT_LE(number, c.weights.storage.format.size);
           EXPECT_GT(bits_of(c), 0);
           ++read_ones;

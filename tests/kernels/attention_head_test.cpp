@@ -13,8 +13,8 @@ using hyperparallel::extent_t;
 using hyperparallel::interval;
 
 /// One head of contiguous rows, keys and values.
-hk::attention_geometry head(extent_t rows, extent_t keys, extent_t depth, extent_t width) {
-  hk::attention_geometry g;
+hk::detail::attention_geometry head(extent_t rows, extent_t keys, extent_t depth, extent_t width) {
+  hk::detail::attention_geometry g;
   g.rows = rows;
   g.keys = keys;
   g.depth[0] = g.key_step[0] = depth;
@@ -27,7 +27,7 @@ hk::attention_geometry head(extent_t rows, extent_t keys, extent_t depth, extent
   }
   return g;
 }
-bool sees(const hk::attention_geometry& g, extent_t r, extent_t key) {
+bool sees(const hk::detail::attention_geometry& g, extent_t r, extent_t key) {
   const extent_t at = g.first_position + r / g.per_position, where = g.first_key + key;
   return (!g.causal || where <= at) && (g.window == 0 || std::abs(where - at) < g.window);
 }
@@ -44,7 +44,7 @@ TEST(AttentionHead, RowsSeeAnIntervalOfKeys) {
     for (const extent_t window : {0, 1, 3, 50})
       for (const extent_t position : {0, 3, 20})
         for (const extent_t key : {0, 5, 30}) {
-          hk::attention_geometry g = head(8, 9, 1, 1);
+          hk::detail::attention_geometry g = head(8, 9, 1, 1);
           g.causal = causal;
           g.window = window;
           g.first_position = position;
@@ -57,13 +57,13 @@ TEST(AttentionHead, RowsSeeAnIntervalOfKeys) {
             EXPECT_EQ(g.first_tile(r), 0);
           }
         }
-  hk::attention_geometry g = head(300, 300, 1, 1);
+  hk::detail::attention_geometry g = head(300, 300, 1, 1);
   g.window = 10;
   EXPECT_EQ(g.first_tile(200), 128);
 }
 
 /// Softmax of the seen scores times the values, element by element.
-std::vector<double> by_definition(const hk::attention_geometry& g, const std::vector<double>& q,
+std::vector<double> by_definition(const hk::detail::attention_geometry& g, const std::vector<double>& q,
                                   const std::vector<double>& k, const std::vector<double>& v) {
   const auto at = [](extent_t i) { return static_cast<std::size_t>(i); };
   std::vector<double> out(at(g.rows * g.width));
@@ -88,7 +88,7 @@ TEST(AttentionHead, IsTheSoftmaxOfTheSeenKeysAndItsGradient) {
   for (const extent_t window : {0, 7, 100})
     for (int options = 0; options < 4; ++options) {
       const bool causal = options % 2 == 1;
-      hk::attention_geometry g = head(70, 150, 5, 3);
+      hk::detail::attention_geometry g = head(70, 150, 5, 3);
       g.cap = options < 2 ? 0 : 1.5;
       g.causal = causal;
       g.window = window;
@@ -141,8 +141,8 @@ TEST(AttentionHead, BlocksJoinInAnyOrder) {
   constexpr double unseen = -std::numeric_limits<double>::infinity();
   const std::vector<double> a{1, 2, 3, 4, 0, 0}, lse_a{0.5, unseen, unseen}, b{5, 6, 7, 8, 0, 0}, lse_b{1.5, 2, unseen};
   std::vector<double> ab(6), ba(6), lse_ab(3), lse_ba(3);
-  hk::merge_rows<double>(3, 2, a.data(), lse_a.data(), b.data(), lse_b.data(), ab.data(), lse_ab.data());
-  hk::merge_rows<double>(3, 2, b.data(), lse_b.data(), a.data(), lse_a.data(), ba.data(), lse_ba.data());
+  hk::detail::merge_rows<double>(3, 2, a.data(), lse_a.data(), b.data(), lse_b.data(), ab.data(), lse_ab.data());
+  hk::detail::merge_rows<double>(3, 2, b.data(), lse_b.data(), a.data(), lse_a.data(), ba.data(), lse_ba.data());
   EXPECT_EQ(ab, ba);
   EXPECT_EQ(lse_ab, lse_ba);
   const double of_a = std::exp(0.5) / (std::exp(0.5) + std::exp(1.5));

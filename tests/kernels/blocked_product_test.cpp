@@ -52,9 +52,9 @@ void check_bits() {
             std::vector<T> c = before;
             const extent_t a_row = turned ? 1 : k, a_term = turned ? m : 1;
             const extent_t b_term = turned ? 1 : n, b_column = turned ? k : 1;
-            mk::blocked_product<T>(m, n, k, mk::even_matrix<const T>{a.data(), {a_row}, {a_term}},
-                                   mk::even_matrix<const T>{b.data(), {b_term}, {b_column}},
-                                   mk::even_matrix<T>{c.data(), {n}, {1}}, mode);
+            mk::detail::blocked_product<T>(m, n, k, mk::detail::even_matrix<const T>{a.data(), {a_row}, {a_term}},
+                                           mk::detail::even_matrix<const T>{b.data(), {b_term}, {b_column}},
+                                           mk::detail::even_matrix<T>{c.data(), {n}, {1}}, mode);
             for (extent_t i = 0; i < m; ++i)
               for (extent_t j = 0; j < n; ++j) {
                 const std::size_t at = static_cast<std::size_t>(i * n + j);
@@ -135,10 +135,10 @@ void check_zeros() {
             for (T& x : before)
               if (one_in(3)) x = T(-0.0);
             std::vector<T> c = before;
-            mk::blocked_product<T>(m, n, k,
-                                   mk::even_matrix<const Stored>{a_stored.data(), {turned ? 1 : k}, {turned ? m : 1}},
-                                   mk::even_matrix<const Stored>{b_stored.data(), {turned ? n : 1}, {turned ? 1 : k}},
-                                   mk::even_matrix<T>{c.data(), {n}, {1}}, mode);
+            mk::detail::blocked_product<T>(
+                m, n, k, mk::detail::even_matrix<const Stored>{a_stored.data(), {turned ? 1 : k}, {turned ? m : 1}},
+                mk::detail::even_matrix<const Stored>{b_stored.data(), {turned ? n : 1}, {turned ? 1 : k}},
+                mk::detail::even_matrix<T>{c.data(), {n}, {1}}, mode);
             std::vector<T> a_loaded, b_loaded;
             for (const T& x : a) a_loaded.push_back(static_cast<T>(mk::load(mk::store<Stored>(x))));
             for (const T& x : b) b_loaded.push_back(static_cast<T>(mk::load(mk::store<Stored>(x))));
@@ -175,10 +175,10 @@ TEST(BlockedProduct, TablesMayPlaceAnything) {
                               b_column = shuffled(n, 1), c_row = shuffled(m, n), c_column = shuffled(n, 1);
   const std::vector<double> a = noise<double>(m * k, 5), b = noise<double>(k * n, 6);
   std::vector<double> c(static_cast<std::size_t>(m * n));
-  using read = mk::matrix_in_memory<const double, mk::table_steps>;
-  mk::blocked_product<double>(
+  using read = mk::detail::matrix_in_memory<const double, mk::detail::table_steps>;
+  mk::detail::blocked_product<double>(
       m, n, k, read{a.data(), {a_row.data()}, {a_term.data()}}, read{b.data(), {b_term.data()}, {b_column.data()}},
-      mk::matrix_in_memory<double, mk::table_steps>{c.data(), {c_row.data()}, {c_column.data()}});
+      mk::detail::matrix_in_memory<double, mk::detail::table_steps>{c.data(), {c_row.data()}, {c_column.data()}});
   for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i)
     for (std::size_t j = 0; j < static_cast<std::size_t>(n); ++j) {
       double sum = 0;

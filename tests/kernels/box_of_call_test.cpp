@@ -41,17 +41,17 @@ struct product {
     call.operand[1] = b.data();
     call.result[0] = c.data();
   }
-  hp::typed_kernel kernel() const {
-    hp::typed_kernel k{hp::kernel_of<float>(hp::id_of<hp::ops::contract>)};
+  hp::detail::typed_kernel kernel() const {
+    hp::detail::typed_kernel k{hp::kernel_of<float>(hp::id_of<hp::ops::contract>)};
     if (sizeof(T) == sizeof(float)) return k;
-    k.widened = &hp::run_widened<float>;
+    k.widened = &hp::detail::run_widened<float>;
     k.types = {{data_type::bf16, data_type::bf16}, {data_type::bf16}};
     return k;
   }
   /// What the blocks hold after the box within them.
   std::vector<T> after(const hp::loop_span (&box)[hp::max_factors]) {
     std::vector<T> kept = c, made;
-    hp::run_on_box(kernel(), call, box, {{sizeof(T), sizeof(T)}, {sizeof(T)}});
+    hp::detail::run_on_box(kernel(), call, box, {{sizeof(T), sizeof(T)}, {sizeof(T)}});
     made.swap(c);
     c = kept;
     point();
@@ -149,7 +149,7 @@ TEST(BoxOfCall, MayReplaceAnOperand) {
   call.operand[1] = term.data();
   call.result[0] = total.data();
   const hp::loop_span box[hp::max_factors] = {{1, 2, 3}, {1, 2, 4}};
-  hp::run_on_box({hp::kernel_of<double>(hp::id_of<hp::ops::accumulate>)}, call, box, {{8, 8}, {8}});
+  hp::detail::run_on_box({hp::kernel_of<double>(hp::id_of<hp::ops::accumulate>)}, call, box, {{8, 8}, {8}});
   EXPECT_EQ(total, (std::vector<double>{1, 1, 1, 1, 1, 6, 7, 1, 1, 10, 11, 1}));
 }
 

@@ -80,13 +80,13 @@ TEST(Choice, WeightsAndTheirGradientAreThoseOfTheDefinition) {
         for (std::size_t j = 0; j < k; ++j) d[j] = std::cos(2.3 * static_cast<double>(j) + seed);
         std::vector<int> index(k);
         kernels::top_k(n, k, score.data(), index.data(), weight.data());
-        kernels::weigh_choice(k, score.data(), index.data(), normalise, scale, weight.data());
+        kernels::detail::weigh_choice(k, score.data(), index.data(), normalise, scale, weight.data());
         double sum = 0;
         for (const double w : weight) sum += w;
         if (normalise) {
           EXPECT_NEAR(sum, scale, 1e-14);
         }
-        kernels::choice_gradient(n, k, d.data(), score.data(), index.data(), normalise, scale, got.data());
+        kernels::detail::choice_gradient(n, k, d.data(), score.data(), index.data(), normalise, scale, got.data());
         for (std::size_t e = 0; e < n; ++e) {
           std::vector<double> up = score, down = score;
           up[e] += 1e-6;
@@ -101,13 +101,13 @@ TEST(Choice, VanishingScoresShareEvenlyAndHaveNoGradient) {
   const float score[] = {0, 0, 0}, d[] = {1, -2};
   const int index[] = {0, 2};
   float weight[2], gradient[] = {7, 7, 7};
-  kernels::weigh_choice(2, score, index, true, 3.0F, weight);
+  kernels::detail::weigh_choice(2, score, index, true, 3.0F, weight);
   EXPECT_EQ(weight[0], 1.5F);
   EXPECT_EQ(weight[1], 1.5F);
-  kernels::choice_gradient(3, 2, d, score, index, true, 3.0F, gradient);
+  kernels::detail::choice_gradient(3, 2, d, score, index, true, 3.0F, gradient);
   for (const float g : gradient) EXPECT_EQ(g, 0.0F);
   const float spoiled[] = {NAN, 1, 1};
-  kernels::weigh_choice(2, spoiled, index, true, 3.0F, weight);
+  kernels::detail::weigh_choice(2, spoiled, index, true, 3.0F, weight);
   EXPECT_TRUE(std::isnan(weight[0]) && std::isnan(weight[1])) << "a NaN is not hidden";
 }
 

@@ -32,7 +32,7 @@ array<T> transpose(const array<T>& a) {
 /// The definition: rounded products added from the left, in the computing type.
 template <class R, class A, class B>
 array<R> product(const array<A>& a, const array<B>& b) {
-  array<R> out(hk::matmul_shape(a.extents, b.extents));
+  array<R> out(hk::detail::matmul_shape(a.extents, b.extents));
   const extent_t k = a.extents.extent[a.extents.rank - 1];
   naive::for_each_index(out.extents, [&](const index& i) {
     hk::computing<R> sum{};
@@ -57,7 +57,7 @@ void check_every_transposition(const hp::shape& sa, const hp::shape& sb) {
     for (const bool turn_b : {false, true}) {
       const auto left = turn_a ? transpose(a) : a, right = turn_b ? transpose(b) : b;
       const hk::transposition t{turn_a, turn_b};
-      ASSERT_EQ(hk::matmul_shape(left.extents, right.extents, t), expected.extents);
+      ASSERT_EQ(hk::detail::matmul_shape(left.extents, right.extents, t), expected.extents);
       array<R> out(expected.extents, hk::store<R>(77));
       hk::matmul(left.view(), right.view(), out.view(), t);
       ASSERT_TRUE(naive::same(out, expected)) << turn_a << turn_b;

@@ -58,7 +58,8 @@ TEST(Convolution, OneTwoAndThreeDimsInIntegersAndFloats) {
                 o.dilation[d] = d == dims - 1 ? dilation : 1;
                 sx.extent[sx.rank++] = extent;
                 sw.extent[sw.rank++] = kernel;
-                sy.extent[sy.rank++] = hk::convolution_extent(extent, kernel, o.stride[d], padding, o.dilation[d]);
+                sy.extent[sy.rank++] =
+                    hk::detail::convolution_extent(extent, kernel, o.stride[d], padding, o.dilation[d]);
               }
               const auto x = noise<std::int64_t>(sx, 1), w = noise<std::int64_t>(sw, 2);
               const auto b = noise<std::int64_t>(hp::shape{6}, 3);
@@ -77,10 +78,10 @@ TEST(Convolution, LongRowsAndSixteenBitFloats) {
   hk::convolution_options o;
   o.stride[0] = 2;
   o.padding[0] = 2;
-  array<hp::bf16_bits> out(hp::shape{1, 2, hk::convolution_extent(300, 5, 2, 2, 1)});
+  array<hp::bf16_bits> out(hp::shape{1, 2, hk::detail::convolution_extent(300, 5, 2, 2, 1)});
   hk::convolution(x.view(), w.view(), hp::const_view<hp::bf16_bits>{}, out.view(), o);
   const auto expected = define<float>(x, w, nullptr, out.extents, o);
-  for (extent_t i = 0; i < out.count; ++i) ASSERT_EQ(out[i], hp::to_bf16(expected[i]));
+  for (extent_t i = 0; i < out.count; ++i) ASSERT_EQ(out[i], hp::detail::to_bf16(expected[i]));
 }
 
 // Devices along the rows: each reads the rows of its outputs, and padding is left where x really ends.

@@ -57,17 +57,17 @@ TEST(CrossEntropy, WindowsOfTheClassesMakeTheWhole) {
     const extent_t width = classes / devices;
     array<float> largest(s, -INFINITY), total(s), picked(s), loss(s), one(s);
     for (extent_t d = 0; d < devices; ++d) {
-      hk::row_max(naive::part(logits, 2, d * width, (d + 1) * width).view(), one.view());
+      hk::detail::row_max(naive::part(logits, 2, d * width, (d + 1) * width).view(), one.view());
       for (extent_t r = 0; r < rows; ++r) largest[r] = std::fmax(largest[r], one[r]);
     }
     for (extent_t d = 0; d < devices; ++d) {
       const auto window = naive::part(logits, 2, d * width, (d + 1) * width);
-      hk::row_sum_exp(window.view(), largest.view(), one.view());
+      hk::detail::row_sum_exp(window.view(), largest.view(), one.view());
       for (extent_t r = 0; r < rows; ++r) total[r] += one[r];
-      hk::picked_logit(window.view(), labels.view(), one.view(), d * width);
+      hk::detail::picked_logit(window.view(), labels.view(), one.view(), d * width);
       for (extent_t r = 0; r < rows; ++r) picked[r] += one[r];
     }
-    hk::cross_entropy_of_rows(largest.view(), total.view(), picked.view(), labels.view(), loss.view());
+    hk::detail::cross_entropy_of_rows(largest.view(), total.view(), picked.view(), labels.view(), loss.view());
     ASSERT_TRUE(devices > 1 || naive::same(loss, whole));
     ASSERT_LE(naive::distance(loss, whole), 1e-6) << devices;
   }

@@ -39,7 +39,7 @@ TEST(Elementwise, BroadcastsEveryPairOfShapes) {
       for_each_operand(whole, [&](const hp::shape& sb) {
         const auto a = noise<int>(sa, 1), b = noise<int>(sb, 2);
         array<int> out(whole), expected(whole);
-        hk::binary<fn::sub>(a.view(), b.view(), out.view());
+        hk::detail::binary<fn::sub>(a.view(), b.view(), out.view());
         naive::for_each_index(whole, [&](const index& i) { expected.at(i) = a.broadcast(i) - b.broadcast(i); });
         ASSERT_TRUE(naive::same(out, expected));
       });
@@ -54,7 +54,7 @@ TEST(Elementwise, BroadcastsThreeOperands) {
       for_each_operand(whole, [&](const hp::shape& sc) {
         const auto a = noise<int>(sa, 1), b = noise<int>(sb, 2), c = noise<int>(sc, 3);
         array<int> out(whole), expected(whole);
-        hk::ternary<weigh>(a.view(), b.view(), c.view(), out.view());
+        hk::detail::ternary<weigh>(a.view(), b.view(), c.view(), out.view());
         naive::for_each_index(
             whole, [&](const index& i) { expected.at(i) = weigh::of(a.broadcast(i), b.broadcast(i), c.broadcast(i)); });
         ASSERT_TRUE(naive::same(out, expected));
@@ -66,20 +66,20 @@ TEST(Elementwise, BroadcastsThreeOperands) {
 TEST(Elementwise, TheResultMayBeAnOperand) {
   const auto a = noise<float>(hp::shape{5, 7}, 1), b = noise<float>(hp::shape{7}, 2);
   array<float> expected(a.extents), out = a;
-  hk::binary<fn::mul>(a.view(), b.view(), expected.view());
-  hk::binary<fn::mul>(out.view(), b.view(), out.view());
+  hk::detail::binary<fn::mul>(a.view(), b.view(), expected.view());
+  hk::detail::binary<fn::mul>(out.view(), b.view(), out.view());
   EXPECT_TRUE(naive::same(out, expected));
 }
 
 TEST(Elementwise, APartIsThePartOfTheWholeToTheBit) {
   const auto x = noise<float>(hp::shape{6, 37}, 1);
   array<float> whole(x.extents);
-  hk::unary<fn::gelu_tanh>(x.view(), whole.view());
+  hk::detail::unary<fn::gelu_tanh>(x.view(), whole.view());
   for (extent_t begin = 0; begin < 37; begin += 5) {
     const extent_t end = begin + 5 < 37 ? begin + 5 : 37;
     const auto piece = naive::part(x, 1, begin, end);
     array<float> out(piece.extents);
-    hk::unary<fn::gelu_tanh>(piece.view(), out.view());
+    hk::detail::unary<fn::gelu_tanh>(piece.view(), out.view());
     ASSERT_TRUE(naive::same(out, naive::part(whole, 1, begin, end)));
   }
 }
@@ -88,9 +88,10 @@ TEST(Elementwise, SixteenBitFloatsAreComputedInFloatAndRoundedOnce) {
   const auto a = noise<hp::bf16_bits>(hp::shape{40}, 1), b = noise<hp::bf16_bits>(hp::shape{40}, 2);
   const auto c = noise<hp::bf16_bits>(hp::shape{40}, 3);
   array<hp::bf16_bits> out(a.extents);
-  hk::ternary<weigh>(a.view(), b.view(), c.view(), out.view());
+  hk::detail::ternary<weigh>(a.view(), b.view(), c.view(), out.view());
   for (extent_t i = 0; i < 40; ++i)
-    ASSERT_EQ(out[i], hp::to_bf16(hp::to_float(a[i]) * 100 + hp::to_float(b[i]) * 10 + hp::to_float(c[i])));
+    ASSERT_EQ(out[i], hp::detail::to_bf16(hp::detail::to_float(a[i]) * 100 + hp::detail::to_float(b[i]) * 10 +
+                                          hp::detail::to_float(c[i])));
 }
 
 TEST(Elementwise, IdentityCastsBetweenElementTypes) {
@@ -99,13 +100,13 @@ TEST(Elementwise, IdentityCastsBetweenElementTypes) {
   array<double> wide(x.extents);
   array<std::int32_t> whole(x.extents);
   array<bool> truth(x.extents);
-  hk::unary<fn::identity>(x.view(), half.view());
-  hk::unary<fn::identity>(half.view(), wide.view());
-  hk::unary<fn::identity>(x.view(), whole.view());
-  hk::unary<fn::identity>(whole.view(), truth.view());
+  hk::detail::unary<fn::identity>(x.view(), half.view());
+  hk::detail::unary<fn::identity>(half.view(), wide.view());
+  hk::detail::unary<fn::identity>(x.view(), whole.view());
+  hk::detail::unary<fn::identity>(whole.view(), truth.view());
   for (extent_t i = 0; i < 9; ++i) {
-    ASSERT_EQ(half[i], hp::to_f16(x[i]));
-    ASSERT_EQ(wide[i], static_cast<double>(hp::to_float(hp::to_f16(x[i]))));
+    ASSERT_EQ(half[i], hp::detail::to_f16(x[i]));
+    ASSERT_EQ(wide[i], static_cast<double>(hp::detail::to_float(hp::detail::to_f16(x[i]))));
     ASSERT_EQ(whole[i], static_cast<std::int32_t>(x[i]));
     ASSERT_EQ(truth[i], whole[i] != 0);
   }
@@ -116,9 +117,9 @@ TEST(Elementwise, ComparisonsWhereAndMaskedFill) {
   const array<int> filler(hp::shape{}, 77);
   array<bool> less(a.extents);
   array<int> chosen(a.extents), filled(a.extents);
-  hk::binary<fn::less>(a.view(), b.view(), less.view());
-  hk::ternary<fn::where>(less.view(), a.view(), b.view(), chosen.view());
-  hk::ternary<fn::masked_fill>(a.view(), less.view(), filler.view(), filled.view());
+  hk::detail::binary<fn::less>(a.view(), b.view(), less.view());
+  hk::detail::ternary<fn::where>(less.view(), a.view(), b.view(), chosen.view());
+  hk::detail::ternary<fn::masked_fill>(a.view(), less.view(), filler.view(), filled.view());
   for (extent_t i = 0; i < 50; ++i) {
     ASSERT_EQ(less[i], a[i] < b[i]);
     ASSERT_EQ(chosen[i], a[i] < b[i] ? a[i] : b[i]);

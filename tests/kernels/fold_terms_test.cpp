@@ -89,11 +89,11 @@ TYPED_TEST(FoldTerms, FoldsInOrderAndRoundsOnceWhateverTheSplit) {
           if (divisor != 1) sum = static_cast<C>(sum / static_cast<C>(divisor));
           expected[i] = k::store<T>(sum);
         }
-        const k::term_fold what{hp::data_type_of<T>, op, divisor};
+        const k::term_fold what{hp::detail::data_type_of<T>, op, divisor};
         auto* const to = reinterpret_cast<std::byte*>(got.data.get());
         const std::int64_t cut = n * 3 / 7 * size;
-        k::fold_runs(what, terms, start.data(), 0, cut, to, hp::store_kind::cached);
-        k::fold_runs(what, terms, start.data(), cut, n * size - cut, to + cut, hp::store_kind::streaming);
+        k::detail::fold_runs(what, terms, start.data(), 0, cut, to, hp::store_kind::cached);
+        k::detail::fold_runs(what, terms, start.data(), cut, n * size - cut, to + cut, hp::store_kind::streaming);
         for (std::int64_t i = 0; i < n; ++i) {
           if (k::load(expected[i]) != k::load(expected[i]))
             ASSERT_TRUE(k::load(got[i]) != k::load(got[i])) << "which NaN is not said";

@@ -165,10 +165,10 @@ bool passes(const std::string& name, int operands, reduce_op op, reduce_op out, 
 }
 
 unsigned group_of(const hp::partial_words& w, int operands, int o, reduce_op op) {
-  if (hp::word_of(w, o, op).mode != partial_mode::together) return 1u << o;
+  if (hp::detail::word_of(w, o, op).mode != partial_mode::together) return 1u << o;
   unsigned group = 0;
   for (int q = 0; q < operands; ++q)
-    if (hp::word_of(w, q, op).mode == partial_mode::together) group |= 1u << q;
+    if (hp::detail::word_of(w, q, op).mode == partial_mode::together) group |= 1u << q;
   return group;
 }
 
@@ -180,7 +180,7 @@ TEST(FunctionOfOperator, WhatPassesPasses) {
     for (int o = 0; o < f.operands; ++o)
       for (int i = 1; i < hp::reduce_op_count; ++i) {
         const reduce_op op = static_cast<reduce_op>(i);
-        const hp::partial_word word = hp::word_of(w, o, op);
+        const hp::detail::partial_word word = hp::detail::word_of(w, o, op);
         EXPECT_NE(word.mode, partial_mode::joins) << f.name;
         if (word.mode == partial_mode::refuses) continue;
         EXPECT_TRUE(passes(f.name, f.operands, op, word.out, group_of(w, f.operands, o, op)))
@@ -201,7 +201,7 @@ TEST(FunctionOfOperator, WhatIsRefusedWouldBeWrong) {
     const hp::partial_words& w = f.words;
     for (int o = 0; o < f.operands; ++o)
       for (const reduce_op op : {reduce_op::sum, reduce_op::max, reduce_op::min, reduce_op::avg, reduce_op::prod}) {
-        if (is_mask(f.name, o) || hp::word_of(w, o, op).mode != partial_mode::refuses) continue;
+        if (is_mask(f.name, o) || hp::detail::word_of(w, o, op).mode != partial_mode::refuses) continue;
         for (int i = 1; i < hp::reduce_op_count; ++i) {
           const reduce_op out = static_cast<reduce_op>(i);
           if (known.count(std::string(f.name) + ":" + hp::name_of(op)) == 1) continue;

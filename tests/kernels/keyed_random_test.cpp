@@ -10,7 +10,7 @@ namespace hp = hyperparallel;
 
 namespace {
 
-static_assert(hp::mix_bits(0) == 0xe220a8397b1dcdafU);  // first output of SplitMix64 from seed 0
+static_assert(hp::detail::mix_bits(0) == 0xe220a8397b1dcdafU);  // first output of SplitMix64 from seed 0
 static_assert(hp::keyed_uniform(1, 2, 3) == hp::keyed_uniform(1, 2, 3));
 
 TEST(keyed_random, stays_in_range_and_fills_it) {
@@ -33,7 +33,7 @@ TEST(keyed_random, stays_in_range_and_fills_it) {
 }
 
 TEST(keyed_random, a_sequence_draws_the_numbers_of_its_seed_in_order) {
-  hp::keyed_sequence draw{9};
+  hp::detail::keyed_sequence draw{9};
   for (std::uint64_t i = 0; i < 50; ++i) EXPECT_EQ(draw(), hp::keyed_bits(9, 0, i));
 }
 

@@ -11,8 +11,9 @@ namespace {
 
 namespace hp = hyperparallel;
 
-static_assert(hp::to_bf16(1.0F).bits == 0x3f80 && hp::to_f16(1.0F).bits == 0x3c00);
-static_assert(hp::to_float(hp::bf16_bits{0x4049}) == 3.140625F && hp::to_float(hp::f16_bits{0x4248}) == 3.140625F);
+static_assert(hp::detail::to_bf16(1.0F).bits == 0x3f80 && hp::detail::to_f16(1.0F).bits == 0x3c00);
+static_assert(hp::detail::to_float(hp::bf16_bits{0x4049}) == 3.140625F &&
+              hp::detail::to_float(hp::f16_bits{0x4248}) == 3.140625F);
 
 /// One of the two formats, for tests that hold for both.
 template <class Bits, int Fraction, int Bias>
@@ -33,11 +34,11 @@ using f16_format = format<hp::f16_bits, 10, 15>;
 
 template <class X>
 int rounded(bf16_format, X x) {
-  return hp::to_bf16(x).bits;
+  return hp::detail::to_bf16(x).bits;
 }
 template <class X>
 int rounded(f16_format, X x) {
-  return hp::to_f16(x).bits;
+  return hp::detail::to_f16(x).bits;
 }
 
 template <class Format>
@@ -47,7 +48,7 @@ TYPED_TEST_SUITE(NarrowFloat, formats);
 
 TYPED_TEST(NarrowFloat, EveryNumberIsWhatItsBitsSayAndComesBack) {
   for (int pattern = 0; pattern < 0x10000; ++pattern) {
-    const float x = hp::to_float(typename TypeParam::bits{static_cast<std::uint16_t>(pattern)});
+    const float x = hp::detail::to_float(typename TypeParam::bits{static_cast<std::uint16_t>(pattern)});
     const int magnitude = pattern & 0x7fff;
     if (magnitude > TypeParam::infinity) {
       ASSERT_TRUE(std::isnan(x)) << pattern;

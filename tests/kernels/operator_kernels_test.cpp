@@ -54,8 +54,8 @@ struct residual_norm_gradient {
     std::fill_n(dw.data, width, T(0));
     for (extent_t at = 0; at < hp::volume(s); at += width) {
       const T *row = s.data + at, *dy = dn.data + at;
-      const T root = hp::kernels::inverse_root_mean_square<T>(width, row, c.attributes->real[0]);
-      const T along = hp::kernels::lane_sum<T>(width, [&](extent_t h) { return dy[h] * w.data[h] * row[h]; });
+      const T root = hp::kernels::detail::inverse_root_mean_square<T>(width, row, c.attributes->real[0]);
+      const T along = hp::kernels::detail::lane_sum<T>(width, [&](extent_t h) { return dy[h] * w.data[h] * row[h]; });
       for (extent_t h = 0; h < width; ++h) {
         const T through = dy[h] * w.data[h] * root - row[h] * root * root * root * along / static_cast<T>(width);
         dx.data[at + h] = dr.data[at + h] = ds.data[at + h] + through;
@@ -263,7 +263,7 @@ TEST(OperatorKernels, APlanIsPricedByTheirRows) {
   int priced = 0;
   for (const hp::graph_operator& o : g.op) {
     if (std::string(g.value_of(o).name) != "residual_norm") continue;
-    EXPECT_EQ(hp::flops_of(g, o, {}, {}), 5 * 8 * 16 * 32) << g.text_at(o.name);
+    EXPECT_EQ(hp::detail::flops_of(g, o, {}, {}), 5 * 8 * 16 * 32) << g.text_at(o.name);
     ++priced;
   }
   EXPECT_EQ(priced, 3);

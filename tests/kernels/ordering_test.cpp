@@ -45,14 +45,14 @@ TEST(Ordering, RunningSumsAndProductsOfEveryDim) {
 }
 
 TEST(Ordering, RunningSumsOfOnesCount) {
-  const array<hp::bf16_bits> ones(hp::shape{300, 100}, hp::to_bf16(1.0F));
+  const array<hp::bf16_bits> ones(hp::shape{300, 100}, hp::detail::to_bf16(1.0F));
   array<float> out(ones.extents);
   array<hp::bf16_bits> narrow(ones.extents);
   hk::cumsum(ones.view(), out.view(), 0);
   hk::cumsum(ones.view(), narrow.view(), 0);
   for (extent_t i = 0; i < 300; ++i) {
     ASSERT_EQ(out[i * 100 + 99], static_cast<float>(i + 1));
-    ASSERT_EQ(narrow[i * 100 + 99], hp::to_bf16(i + 1)) << "rounded once, not at every step";
+    ASSERT_EQ(narrow[i * 100 + 99], hp::detail::to_bf16(i + 1)) << "rounded once, not at every step";
   }
 }
 
@@ -73,7 +73,7 @@ void check_order(const array<T>& x, int axis) {
     hk::sort(x.view(), sorted.view(), place.view(), axis, order);
     hk::argsort(x.view(), again.view(), axis, order);
     ASSERT_TRUE(naive::same(again, place));
-    const hk::axis_split split = hk::split_at(s, axis);
+    const hk::detail::axis_split split = hk::detail::split_at(s, axis);
     for (extent_t o = 0; o < split.outer; ++o)
       for (extent_t i = 0; i < split.inner; ++i) {
         const auto in_row = [&](extent_t m) { return (o * n + m) * split.inner + i; };

@@ -81,7 +81,7 @@ TEST(Reduction, FoldsEverySetOfDimsOfEverySmallShape) {
         ASSERT_EQ(smallest[at], least);
         ASSERT_EQ(every[at], all);
         ASSERT_EQ(some[at], any);
-        ASSERT_EQ(hk::folded_count(s, dims), static_cast<extent_t>(groups[g].size()));
+        ASSERT_EQ(hk::detail::folded_count(s, dims), static_cast<extent_t>(groups[g].size()));
         if (groups[g].empty())
           ASSERT_TRUE(std::isnan(mean[at]));
         else
@@ -106,13 +106,13 @@ TEST(Reduction, ASumIsTakenInDoubleOver256TermsAtATime) {
         for (std::size_t first = 0; first < groups[g].size(); first += 256) {
           double part = 0;
           for (std::size_t i = first; i < groups[g].size() && i < first + 256; ++i)
-            part += static_cast<double>(hp::to_float(groups[g][i]));
+            part += static_cast<double>(hp::detail::to_float(groups[g][i]));
           total += part;
         }
         const float expected = static_cast<float>(total);
         ASSERT_EQ(wide[static_cast<extent_t>(g)], expected);
-        ASSERT_EQ(sum[static_cast<extent_t>(g)], hp::to_bf16(expected));
-        ASSERT_EQ(mean[static_cast<extent_t>(g)], hp::to_bf16(expected / static_cast<float>(groups[g].size())));
+        ASSERT_EQ(sum[static_cast<extent_t>(g)], hp::detail::to_bf16(expected));
+        ASSERT_EQ(mean[static_cast<extent_t>(g)], hp::detail::to_bf16(expected / static_cast<float>(groups[g].size())));
       }
     }
 }

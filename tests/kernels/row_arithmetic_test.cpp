@@ -26,10 +26,11 @@ void check(double bound) {
       total += static_cast<long double>(x[i]);
     }
     EXPECT_NEAR(static_cast<double>(mk::dot(n, x.data(), y.data())), static_cast<double>(product), bound);
-    EXPECT_NEAR(static_cast<double>(mk::lane_sum<T>(n, [&](extent_t i) { return x[static_cast<std::size_t>(i)]; })),
-                static_cast<double>(total), bound);
-    mk::add_row(n, x.data(), added.data());
-    mk::add_scaled_row(n, T(0.5), x.data(), scaled.data());
+    EXPECT_NEAR(
+        static_cast<double>(mk::detail::lane_sum<T>(n, [&](extent_t i) { return x[static_cast<std::size_t>(i)]; })),
+        static_cast<double>(total), bound);
+    mk::detail::add_row(n, x.data(), added.data());
+    mk::detail::add_scaled_row(n, T(0.5), x.data(), scaled.data());
     for (std::size_t i = 0; i < x.size(); ++i) {
       EXPECT_EQ(added[i], y[i] + x[i]);
       EXPECT_EQ(scaled[i], y[i] + T(0.5) * x[i]);
@@ -47,17 +48,18 @@ TEST(RowArithmetic, LanesJoinByHalves) {
   terms[4] = -1e30F;
   terms[1] = 1;
   terms[9] = 2;
-  EXPECT_EQ(mk::lane_sum<float>(12, [&](extent_t i) { return terms[i]; }), 3.0F);
+  EXPECT_EQ(mk::detail::lane_sum<float>(12, [&](extent_t i) { return terms[i]; }), 3.0F);
   terms[4] = 0;
   terms[1] = -1e30F;
-  EXPECT_EQ(mk::lane_sum<float>(12, [&](extent_t i) { return terms[i]; }), 0.0F) << "the small term met a large one";
+  EXPECT_EQ(mk::detail::lane_sum<float>(12, [&](extent_t i) { return terms[i]; }), 0.0F)
+      << "the small term met a large one";
 }
 
 TEST(RowArithmetic, MemoryIsOfTheThreadAndTheUse) {
-  float* const mine = mk::thread_memory<float, 0>(10);
-  EXPECT_EQ((mk::thread_memory<float, 0>(5)), mine);
-  EXPECT_NE((mk::thread_memory<float, 1>(5)), mine);
-  std::thread([mine] { EXPECT_NE((mk::thread_memory<float, 0>(5)), mine); }).join();
+  float* const mine = mk::detail::thread_memory<float, 0>(10);
+  EXPECT_EQ((mk::detail::thread_memory<float, 0>(5)), mine);
+  EXPECT_NE((mk::detail::thread_memory<float, 1>(5)), mine);
+  std::thread([mine] { EXPECT_NE((mk::detail::thread_memory<float, 0>(5)), mine); }).join();
 }
 
 }  // namespace

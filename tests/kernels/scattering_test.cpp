@@ -82,11 +82,11 @@ TEST(Scattering, ScatterUpdateTakesIndicesOfAnyRank) {
 }
 
 TEST(Scattering, SixteenBitFloatsAddInFloat) {
-  array<hp::bf16_bits> target(hp::shape{1}, hp::to_bf16(1.0F));
+  array<hp::bf16_bits> target(hp::shape{1}, hp::detail::to_bf16(1.0F));
   const array<std::int64_t> rows(hp::shape{2});
-  const array<hp::bf16_bits> source(hp::shape{2}, hp::to_bf16(0.0078125F));
+  const array<hp::bf16_bits> source(hp::shape{2}, hp::detail::to_bf16(0.0078125F));
   hk::scatter(rows.view(), source.view(), target.view(), 0, hk::scatter_mode::add);
-  EXPECT_EQ(hp::to_float(target[0]), 1.015625F);
+  EXPECT_EQ(hp::detail::to_float(target[0]), 1.015625F);
 }
 
 TEST(Scattering, MaskedScatterOfPartsContinues) {

@@ -32,18 +32,19 @@ TEST_P(StreamingCopy, CopiesTheRunAndNothingElse) {
 INSTANTIATE_TEST_SUITE_P(BothKinds, StreamingCopy, testing::Values(hp::store_kind::cached, hp::store_kind::streaming));
 
 TEST(StoresFor, StreamsFromTheThresholdOn) {
-  const hp::store_kind streaming = hp::has_streaming_stores ? hp::store_kind::streaming : hp::store_kind::cached;
+  const hp::store_kind streaming =
+      hp::detail::has_streaming_stores ? hp::store_kind::streaming : hp::store_kind::cached;
   EXPECT_EQ(hp::stores_for(1000, 1000), streaming);
   EXPECT_EQ(hp::stores_for(999, 1000), hp::store_kind::cached);
   EXPECT_EQ(hp::stores_for(0, 0), streaming);
-  const std::int64_t half = hp::last_level_cache_bytes() / 2;
+  const std::int64_t half = hp::detail::last_level_cache_bytes() / 2;
   EXPECT_EQ(hp::stores_for(half), streaming);
   EXPECT_EQ(hp::stores_for(half - 1), hp::store_kind::cached);
 }
 
 TEST(LastLevelCache, IsACacheSize) {
-  EXPECT_GE(hp::last_level_cache_bytes(), 1 << 15);
-  EXPECT_LE(hp::last_level_cache_bytes(), std::int64_t{1} << 34);
+  EXPECT_GE(hp::detail::last_level_cache_bytes(), 1 << 15);
+  EXPECT_LE(hp::detail::last_level_cache_bytes(), std::int64_t{1} << 34);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ static_assert(hk::load(hk::store<hp::f16_bits>(0.5)) == 0.5F);
 
 TEST(TensorView, StepsAndSplitsAreThoseOfRowMajorOrder) {
   naive::for_each_shape(0, 4, 0, 3, [](const hp::shape& s) {
-    const hk::steps step = hk::row_major_steps(s);
+    const hk::steps step = hk::detail::row_major_steps(s);
     extent_t at = 0;
     naive::for_each_index(s, [&](const index& i) {
       extent_t offset = 0;
@@ -33,7 +33,7 @@ TEST(TensorView, StepsAndSplitsAreThoseOfRowMajorOrder) {
       ASSERT_EQ(offset, at++);
     });
     for (int axis = 0; axis < s.rank; ++axis) {
-      const hk::axis_split split = hk::split_at(s, axis);
+      const hk::detail::axis_split split = hk::detail::split_at(s, axis);
       ASSERT_EQ(split.middle, s.extent[axis]);
       ASSERT_EQ(split.outer * split.middle * split.inner, hp::element_count(s).value);
       ASSERT_EQ(split.inner, step.along[axis]);
@@ -46,7 +46,7 @@ TEST(TensorView, StepsAndSplitsAreThoseOfRowMajorOrder) {
 TEST(TensorView, RunsVisitEveryElementInOrder) {
   int runs_saved = 0;
   naive::for_each_shape(0, 4, 0, 3, [&](const hp::shape& s) {
-    const hk::steps own = hk::row_major_steps(s);
+    const hk::steps own = hk::detail::row_major_steps(s);
     for (unsigned still = 0; still < 1u << s.rank; ++still) {
       hk::steps array[3] = {own, own, own};
       for (int d = 0; d < s.rank; ++d) {
@@ -61,8 +61,8 @@ TEST(TensorView, RunsVisitEveryElementInOrder) {
           expected.push_back(offset);
         }
       });
-      const auto nest = hk::loops_over(s, array);
-      hk::for_each_run(nest, [&](const auto& offset, extent_t n, const auto& step) {
+      const auto nest = hk::detail::loops_over(s, array);
+      hk::detail::for_each_run(nest, [&](const auto& offset, extent_t n, const auto& step) {
         for (extent_t i = 0; i < n; ++i)
           for (int a = 0; a < 3; ++a) found.push_back(offset[a] + i * step[a]);
       });
@@ -75,11 +75,11 @@ TEST(TensorView, RunsVisitEveryElementInOrder) {
 
 TEST(TensorView, BlocksWithoutGapsAreOneLoop) {
   const hp::shape s{2, 1, 3, 4};
-  const hk::steps array[2] = {hk::row_major_steps(s), hk::broadcast_steps(hp::shape{3, 4}, s)};
+  const hk::steps array[2] = {hk::detail::row_major_steps(s), hk::detail::broadcast_steps(hp::shape{3, 4}, s)};
   const hk::steps first[1] = {array[0]};
-  EXPECT_EQ(hk::loops_over(s, first).loops, 1);
-  EXPECT_EQ(hk::loops_over(s, array).loops, 2);
-  EXPECT_EQ(hk::loops_over(s, array).count[1], 12);
+  EXPECT_EQ(hk::detail::loops_over(s, first).loops, 1);
+  EXPECT_EQ(hk::detail::loops_over(s, array).loops, 2);
+  EXPECT_EQ(hk::detail::loops_over(s, array).count[1], 12);
 }
 
 }  // namespace

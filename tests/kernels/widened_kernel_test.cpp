@@ -42,8 +42,8 @@ void check_law(data_type type) {
   for (float& v : x) v = normal(random);
   for (float& v : weight) v = normal(random);
   const std::vector<Storage> narrow_x = stored<Storage>(x), narrow_weight = stored<Storage>(weight);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = hp::to_float(narrow_x[i]);
-  for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = hp::to_float(narrow_weight[i]);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = hp::detail::to_float(narrow_x[i]);
+  for (std::size_t i = 0; i < weight.size(); ++i) weight[i] = hp::detail::to_float(narrow_weight[i]);
   call_of_norm c(5, 33);
   std::vector<float> wide(x.size());
   c.call.operand[0] = x.data();
@@ -54,7 +54,7 @@ void check_law(data_type type) {
   c.call.operand[0] = narrow_x.data();
   c.call.operand[1] = narrow_weight.data();
   c.call.result[0] = narrow.data();
-  hp::run_widened<float>(hp::kernel_of<float>(hp::id_of<hp::ops::rms_norm>), c.call, {{type, type}, {type}});
+  hp::detail::run_widened<float>(hp::kernel_of<float>(hp::id_of<hp::ops::rms_norm>), c.call, {{type, type}, {type}});
   for (std::size_t i = 0; i < wide.size(); ++i)
     ASSERT_EQ(narrow[i].bits, hp::kernels::store<Storage>(wide[i]).bits) << i;
   // In place, and beside an operand of the kernel's own type.
@@ -62,7 +62,8 @@ void check_law(data_type type) {
   c.call.operand[0] = in_place.data();
   c.call.operand[1] = weight.data();
   c.call.result[0] = in_place.data();
-  hp::run_widened<float>(hp::kernel_of<float>(hp::id_of<hp::ops::rms_norm>), c.call, {{type, data_type::f32}, {type}});
+  hp::detail::run_widened<float>(hp::kernel_of<float>(hp::id_of<hp::ops::rms_norm>), c.call,
+                                 {{type, data_type::f32}, {type}});
   for (std::size_t i = 0; i < wide.size(); ++i) ASSERT_EQ(in_place[i].bits, narrow[i].bits) << i;
 }
 
@@ -72,11 +73,11 @@ TEST(WidenedKernel, GivesTheResultsOfTheLoadedOperandsStored) {
 }
 
 TEST(WidenedKernel, TellsWhatItTakes) {
-  EXPECT_TRUE(hp::widens_to<float>(data_type::f32) && hp::widens_to<float>(data_type::bf16) &&
-              hp::widens_to<float>(data_type::f16) && hp::widens_to<float>(data_type::i32));
-  EXPECT_FALSE(hp::widens_to<float>(data_type::f64) || hp::widens_to<float>(data_type::i64));
-  EXPECT_TRUE(hp::widens_to<double>(data_type::f64) && hp::widens_to<double>(data_type::i32));
-  EXPECT_FALSE(hp::widens_to<double>(data_type::f32) || hp::widens_to<double>(data_type::bf16));
+  EXPECT_TRUE(hp::detail::widens_to<float>(data_type::f32) && hp::detail::widens_to<float>(data_type::bf16) &&
+              hp::detail::widens_to<float>(data_type::f16) && hp::detail::widens_to<float>(data_type::i32));
+  EXPECT_FALSE(hp::detail::widens_to<float>(data_type::f64) || hp::detail::widens_to<float>(data_type::i64));
+  EXPECT_TRUE(hp::detail::widens_to<double>(data_type::f64) && hp::detail::widens_to<double>(data_type::i32));
+  EXPECT_FALSE(hp::detail::widens_to<double>(data_type::f32) || hp::detail::widens_to<double>(data_type::bf16));
 }
 
 }  // namespace

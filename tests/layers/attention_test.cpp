@@ -14,7 +14,7 @@ using namespace hp::test;
 TEST(Attention, ScaleIsTheInverseRoot) {
   for (hp::extent_t width = 1; width <= 4096; ++width) {
     const double expected = 1.0 / std::sqrt(static_cast<double>(width));
-    EXPECT_NEAR(hp::attention_scale(width), expected, 4e-16 * expected) << width;
+    EXPECT_NEAR(hp::detail::attention_scale(width), expected, 4e-16 * expected) << width;
   }
 }
 
@@ -77,7 +77,7 @@ TEST(Attention, EveryOptionInClosedForm) {
       EXPECT_DOUBLE_EQ(attend.real[0], 0.5);
       // Queries may be spread over batch, positions, heads and groups; keys' positions and the heads' widths are whole.
       int sharded = 0;
-      for (int l = 0; l < attend.loop_count; ++l) sharded += hp::is_whole(g.m.graph.rule_of(attend), l) ? 0 : 1;
+      for (int l = 0; l < attend.loop_count; ++l) sharded += hp::detail::is_whole(g.m.graph.rule_of(attend), l) ? 0 : 1;
       EXPECT_EQ(sharded, 4);
     }
   }

@@ -51,8 +51,8 @@ hp::sharded_program column_then_row(bool bias) {
   hp::strategy_value s;
   s.mesh.shape = {1, {2}};
   s.mesh.label[0] = "tp";
-  hp::add_column_parallel(s, "up", "tp");
-  hp::add_row_parallel(s, "down", "tp");
+  hp::detail::add_column_parallel(s, "up", "tp");
+  hp::detail::add_row_parallel(s, "down", "tp");
   return hp::partition(g.m.graph, s);
 }
 

@@ -27,9 +27,11 @@ TEST(ConvolutionLayer, MakesNamedTensorsInOneToThreeDims) {
   EXPECT_EQ(mistake(m.graph), "ok 0 0");
   // Batch and channels may be sharded, the input's are summed.
   const hp::factor_rule& rule = m.graph.rule_of(operator_called(m.graph, "two"));
-  EXPECT_FALSE(hp::is_whole(rule, rule.operand[0].term[0]) || hp::is_whole(rule, rule.result[0].term[1]));
+  EXPECT_FALSE(hp::detail::is_whole(rule, rule.operand[0].term[0]) ||
+               hp::detail::is_whole(rule, rule.result[0].term[1]));
   EXPECT_EQ(rule.factor[rule.operand[0].term[1]].op, hp::reduce_op::sum);
-  EXPECT_TRUE(hp::is_whole(rule, rule.operand[0].term[2]) && hp::is_whole(rule, rule.result[0].term[2]));
+  EXPECT_TRUE(hp::detail::is_whole(rule, rule.operand[0].term[2]) &&
+              hp::detail::is_whole(rule, rule.result[0].term[2]));
 }
 
 TEST(ConvolutionLayer, AddsABiasToEachChannel) {

@@ -25,7 +25,7 @@ hp::graph graph_of(const hp::decoder& d, hp::build_options options = {}) {
 hp::extent_t stored_elements(const hp::graph& g) {
   hp::extent_t n = hp::parameter_count(g);
   for (const hp::graph_tensor& t : g.tensor)
-    if (t.kind == hp::graph_tensor_kind::state) n += hp::elements_of(t) * hp::repeats_of(g, t.segment);
+    if (t.kind == hp::graph_tensor_kind::state) n += hp::elements_of(t) * hp::detail::repeats_of(g, t.segment);
   return n;
 }
 

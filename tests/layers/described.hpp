@@ -41,7 +41,7 @@ inline strings operators(const graph& g) {
 /// The operator called `name`; the graph has it.
 inline const graph_operator& operator_called(const graph& g, const char* name) {
   for (int o = 0; o < g.op.size; ++o)
-    if (same_text(g.name_of_op(o), name)) return g.op[o];
+    if (hyperparallel::detail::same_text(g.name_of_op(o), name)) return g.op[o];
   static const graph_operator none{};
   return none;
 }

@@ -22,7 +22,7 @@ TEST(Embedding, OfTokens) {
     if (hp::has_factor(m.graph.rule_of(o).result[0], l)) continue;
     ++reduced;
     EXPECT_STREQ(m.graph.name_of_dim(o.loop[l].dim), "vocab");
-    EXPECT_FALSE(hp::is_whole(m.graph.rule_of(o), l)) << "the table's rows may be sharded";
+    EXPECT_FALSE(hp::detail::is_whole(m.graph.rule_of(o), l)) << "the table's rows may be sharded";
   }
   EXPECT_EQ(reduced, 1);
   EXPECT_EQ(m.graph.status.code, hp::graph_code::ok);

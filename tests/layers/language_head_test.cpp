@@ -53,7 +53,7 @@ TEST(LanguageHead, NothingNeedsAWholeVocabulary) {
     for (int l = 0; l < o.loop_count; ++l)
       if (std::string("vocab") == g.m.graph.name_of_dim(o.loop[l].dim)) {
         ++loops;
-        EXPECT_FALSE(hp::is_whole(g.m.graph.rule_of(o), l));
+        EXPECT_FALSE(hp::detail::is_whole(g.m.graph.rule_of(o), l));
       }
   EXPECT_EQ(loops, 4) << "logits, max, sum of exponentials, picked logit";
 }

@@ -12,7 +12,7 @@ using namespace hp::test;
 
 TEST(LayerInput, NamesTheDimsOfTokens) {
   token_graph g(2, 3, 4);
-  const hp::token_dims d = hp::token_dims_of(g.m, "layer", g.x);
+  const hp::token_dims d = hp::detail::token_dims_of(g.m, "layer", g.x);
   EXPECT_TRUE(d.valid);
   EXPECT_EQ(d.batch, g.batch);
   EXPECT_EQ(d.sequence, g.sequence);
@@ -32,14 +32,14 @@ TEST(LayerInput, RanksAreEnoughOrAMistake) {
   }
   token_graph g(2, 3, 4);
   const int wide = g.m.input("wide", {g.batch, g.sequence, g.hidden, g.hidden});
-  EXPECT_FALSE(hp::token_dims_of(g.m, "layer", wide).valid);
+  EXPECT_FALSE(hp::detail::token_dims_of(g.m, "layer", wide).valid);
   EXPECT_EQ(mistake(g.m.graph), "rank_differs_from_text layer wide 4 3");
 }
 
 TEST(LayerInput, NoTensorIsAMistakeOfTheScopedLayer) {
   for (const int wrong : {-1, 1, 1000}) {
     token_graph g(2, 3, 4);
-    g.m.scope("outer", [&] { return hp::token_dims_of(g.m, "layer", wrong).valid; });
+    g.m.scope("outer", [&] { return hp::detail::token_dims_of(g.m, "layer", wrong).valid; });
     EXPECT_EQ(mistake(g.m.graph), "operand_does_not_exist outer.layer 0 0");
   }
 }

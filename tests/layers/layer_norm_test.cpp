@@ -33,7 +33,7 @@ TEST(LayerNorm, OfGroupsHasAWeightAChannel) {
             "two (batch 2, groups 3, channels 4, height 6, width 7)");
   EXPECT_EQ(described(m.graph, "two.bias"), "two.bias (groups 3, channels 4)");
   const hp::factor_rule& rule = m.graph.rule_of(operator_called(m.graph, "two"));
-  for (int d = 0; d < 5; ++d) EXPECT_EQ(hp::is_whole(rule, rule.operand[0].term[d]), d >= 2) << d;
+  for (int d = 0; d < 5; ++d) EXPECT_EQ(hp::detail::is_whole(rule, rule.operand[0].term[d]), d >= 2) << d;
   EXPECT_EQ(mistake(m.graph), "ok 0 0");
   EXPECT_EQ((hp::group_norm_layer{"three", 3}(m, line)), -1);
   EXPECT_EQ(mistake(m.graph), "rank_differs_from_text three line 4 5");

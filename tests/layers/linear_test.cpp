@@ -33,7 +33,7 @@ TEST(Linear, ContractsTheLastDimsIntoAnyOthers) {
       EXPECT_EQ(o.loop_count, 3 + outputs);
       int reduced = 0;
       for (int l = 0; l < o.loop_count; ++l) {
-        EXPECT_FALSE(hp::is_whole(g.m.graph.rule_of(o), l));
+        EXPECT_FALSE(hp::detail::is_whole(g.m.graph.rule_of(o), l));
         reduced += hp::has_factor(g.m.graph.rule_of(o).result[0], l) ? 0 : 1;
       }
       EXPECT_EQ(reduced, contracted);

@@ -21,7 +21,7 @@ TEST(MixtureOfExperts, CapacityIsTheEvenShareRoundedUp) {
           // The least number of slots that holds tokens · top_k · factor / experts rows, of all tokens at most.
           hp::extent_t slots = 1;
           while (slots < tokens && slots * experts * 4 < tokens * top_k * quarters) ++slots;
-          EXPECT_EQ(hp::expert_capacity(tokens, experts, top_k, quarters / 4.0), slots)
+          EXPECT_EQ(hp::detail::expert_capacity(tokens, experts, top_k, quarters / 4.0), slots)
               << tokens << " " << experts << " " << top_k << " " << quarters;
         }
 }
@@ -115,7 +115,7 @@ TEST(MixtureOfExperts, GroupsMayBeSharded) {
       for (int l = 0; l < o.loop_count; ++l) {
         const std::string dim = g.m.graph.name_of_dim(o.loop[l].dim);
         const bool free = dim == "experts" || dim == "capacity" || dim == "hidden" || (dim == "batch" && !joint);
-        EXPECT_EQ(hp::is_whole(g.m.graph.rule_of(o), l), !free) << name << " " << dim;
+        EXPECT_EQ(hp::detail::is_whole(g.m.graph.rule_of(o), l), !free) << name << " " << dim;
       }
     }
   }

@@ -16,7 +16,7 @@ TEST(RmsNorm, NormalisesTheLastDimOfAnyRank) {
   EXPECT_EQ(described(g.m.graph, y), "norm (batch 2, seq 3, hidden 4)");
   EXPECT_EQ(described(g.m.graph, "norm.weight"), "norm.weight (hidden 4)");
   EXPECT_EQ(g.m.graph.op[0].real[0], 1e-5);
-  EXPECT_TRUE(hp::is_whole(g.m.graph.rule_of(g.m.graph.op[0]), 2)) << "the mean needs the whole row";
+  EXPECT_TRUE(hp::detail::is_whole(g.m.graph.rule_of(g.m.graph.op[0]), 2)) << "the mean needs the whole row";
   const int heads = g.m.input("heads", {g.batch, g.sequence, g.m.dim("key_heads", 2), g.m.dim("head_dim", 8)});
   EXPECT_EQ(described(g.m.graph, hp::rms_norm_layer{"key_norm"}(g.m, heads)),
             "key_norm (batch 2, seq 3, key_heads 2, head_dim 8)");

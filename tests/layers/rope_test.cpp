@@ -26,7 +26,7 @@ TEST(Rope, KeepsTheShapeOfQueriesAndOfSharedKeys) {
     EXPECT_EQ(o.real[0], 5e5);
     EXPECT_EQ(o.integer[0], 1);
     for (int l = 0; l < o.loop_count; ++l)
-      EXPECT_EQ(hp::is_whole(g.m.graph.rule_of(o), l), o.loop[l].dim == width)
+      EXPECT_EQ(hp::detail::is_whole(g.m.graph.rule_of(o), l), o.loop[l].dim == width)
           << "pairs are half a head apart; positions may be sharded";
   }
   EXPECT_EQ(hp::parameter_count(g.m.graph), 0);

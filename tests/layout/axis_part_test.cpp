@@ -26,7 +26,7 @@ TEST(AxisPart, IndependentPartsAreThoseThatCanBeSetAlone) {
     const hp::mesh_shape m{1, {n}};
     for (const hp::cut& a : parts_of(n))
       for (const hp::cut& b : parts_of(n)) {
-        const hp::axis_part x = hp::axis_part_of(m, a), y = hp::axis_part_of(m, b);
+        const hp::axis_part x = hp::detail::axis_part_of(m, a), y = hp::detail::axis_part_of(m, b);
         ASSERT_EQ(hp::are_independent(x, y), worlds::detail::can_be_set_apart(m, a, b))
             << n << ": " << x.stride << " " << x.size << ", " << y.stride << " " << y.size;
         if (hp::are_independent(x, y)) {
@@ -48,8 +48,8 @@ TEST(AxisPart, PartsNestIffTheAxisHasDigitsOfWhichBothAreMade) {
     const hp::mesh_shape m{1, {n}};
     for (const hp::cut& a : parts_of(n))
       for (const hp::cut& b : parts_of(n)) {
-        const hp::axis_part x = hp::axis_part_of(m, a), y = hp::axis_part_of(m, b);
-        std::vector<int> ends{x.stride, hp::end_of(x), y.stride, hp::end_of(y)};
+        const hp::axis_part x = hp::detail::axis_part_of(m, a), y = hp::detail::axis_part_of(m, b);
+        std::vector<int> ends{x.stride, hp::detail::end_of(x), y.stride, hp::detail::end_of(y)};
         std::sort(ends.begin(), ends.end());
         bool chain = true;
         for (std::size_t i = 1; i < ends.size(); ++i) chain = chain && ends[i] % ends[i - 1] == 0;

@@ -60,7 +60,7 @@ TEST(digits, each_digit_is_exactly_one_of_four) {
       const hp::digit_table t = hp::refine(a, b, {8, 8});
       for (int i = 0; i < t.count; ++i) {
         const hp::digit& x = t.digit[i];
-        ASSERT_EQ(hp::is_kept(x) + hp::is_moved(x) + hp::is_gathered(x) + hp::is_sliced(x), 1);
+        ASSERT_EQ(hp::is_kept(x) + hp::detail::is_moved(x) + hp::is_gathered(x) + hp::is_sliced(x), 1);
       }
       ASSERT_EQ(a == b, [&t] {
         for (int i = 0; i < t.count; ++i)
@@ -81,10 +81,10 @@ TEST(digits, the_figures_are_what_the_digits_amount_to) {
         unsigned movers = 0;
         for (int i = 0; i < t.count; ++i) {
           const hp::digit& x = t.digit[i];
-          moved |= hp::is_moved(x);
+          moved |= hp::detail::is_moved(x);
           sliced |= hp::is_sliced(x);
           if (hp::is_gathered(x)) gathered *= x.size;
-          if (!hp::is_moved(x) || x.size != m.size[x.source_axis] || x.size != m.size[x.target_axis]) continue;
+          if (!hp::detail::is_moved(x) || x.size != m.size[x.source_axis] || x.size != m.size[x.target_axis]) continue;
           movers |= 1u << x.target_axis;
           ASSERT_EQ(t.moved_from[x.target_axis], x.source_axis);
         }

@@ -16,7 +16,7 @@ hp::mesh_value woven(const char* last) {
 }
 
 TEST(interleaving, operands_agree_iff_both_are_cut_along_the_virtual_axis_or_neither) {
-  const hp::mesh_value m = woven(hp::interleaved_axis);
+  const hp::mesh_value m = woven(hp::detail::interleaved_axis);
   const auto uses = [](const hp::layout_value& l) {
     for (int i = 0; i < l.cut_count; ++i)
       if (l.cut[i].axis == 2) return true;

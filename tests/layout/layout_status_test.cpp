@@ -18,7 +18,7 @@ TEST(layout_status, each_code_has_a_name_and_words) {
   for (int c = 0; c <= last; ++c) {
     const std::string name = name_of(static_cast<hp::layout_code>(c));
     EXPECT_TRUE(names.insert(name).second) << name;
-    EXPECT_EQ(hp::find_refusal(name.c_str()) == nullptr, c == 0) << name;
+    EXPECT_EQ(hp::detail::find_refusal(name.c_str()) == nullptr, c == 0) << name;
   }
 }
 

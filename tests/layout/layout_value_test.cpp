@@ -18,7 +18,7 @@ TEST(layout_value, sub_axis_digits_reproduce_the_coordinate) {
   const hp::mesh_shape m{1, {24}};
   for (const auto& [pre, size] : {std::pair{1, 24}, {2, 3}, {4, 6}, {1, 2}, {8, 3}}) {
     const hp::cut middle{0, 0, pre, size};
-    const int stride = hp::stride_of(m, middle);
+    const int stride = hp::detail::stride_of(m, middle);
     EXPECT_EQ(pre * size * stride, 24);
     for (int c = 0; c < 24; ++c)
       EXPECT_EQ(c / (size * stride) * (size * stride) + hp::digit_of(m, middle, c) * stride + c % stride, c);

@@ -13,8 +13,8 @@ static_assert(tokens::shape == hp::shape{8, 4096, 7168});
 static_assert(hp::tensor<hp::f32>::elements == 1 && hp::tensor<hp::f32>::bytes == 4 &&
               hp::tensor<hp::f32>::shape.rank == 0);
 static_assert(hp::tensor<hp::i8, 0, 4>::elements == 0);
-static_assert(hp::at_least_f32(hp::bf16) == hp::f32 && hp::at_least_f32(hp::f16) == hp::f32);
-static_assert(hp::at_least_f32(hp::f32) == hp::f32 && hp::at_least_f32(hp::f64) == hp::f64);
+static_assert(hp::detail::at_least_f32(hp::bf16) == hp::f32 && hp::detail::at_least_f32(hp::f16) == hp::f32);
+static_assert(hp::detail::at_least_f32(hp::f32) == hp::f32 && hp::detail::at_least_f32(hp::f64) == hp::f64);
 
 TEST(tensor, every_element_type_has_a_size_and_a_name) {
   const int bytes[] = {1, 1, 2, 4, 8, 2, 2, 4, 8};

@@ -40,7 +40,7 @@ struct grouped {
   std::set<int> blocks_of(int storage) const {
     std::set<int> blocks;
     for (int i = 0; i < p.step.size; ++i)
-      hp::visit_values(p, p.step[i], [&](int v, bool) {
+      hp::detail::visit_values(p, p.step[i], [&](int v, bool) {
         if (p.value[v].storage == storage) blocks.insert(uses.block_of[i]);
       });
     return blocks;
@@ -62,7 +62,7 @@ TEST(AlikeStorages, EveryStorageIsInAGroupOrTemporary) {
           in_groups += one.bytes;
           members += one.storages;
           EXPECT_LE(one.largest, one.bytes);
-          EXPECT_EQ(one.largest, hp::aligned(g.p.storage[one.storage].bytes));
+          EXPECT_EQ(one.largest, hp::detail::aligned(g.p.storage[one.storage].bytes));
           if (one.persistent) grouped_homes += one.bytes;
         }
         hp::extent_t expected = 0;
@@ -70,10 +70,10 @@ TEST(AlikeStorages, EveryStorageIsInAGroupOrTemporary) {
         for (int s = 0; s < g.p.storage.size; ++s) {
           const bool of_one_block = g.blocks_of(s).size() == 1 && !g.uses.resident[s];
           const bool handed_on = g.uses.use[s].next_last >= 0 || g.uses.use[s].last_outside >= 0;
-          if (g.uses.resident[s]) resident += hp::aligned(g.p.storage[s].bytes);
+          if (g.uses.resident[s]) resident += hp::detail::aligned(g.p.storage[s].bytes);
           if (g.p.storage[s].bytes == 0 || g.blocks_of(s).empty() || (of_one_block && !handed_on)) continue;
           if (of_one_block && g.uses.use[s].segment < 0 && g.uses.use[s].next_last < 0) continue;
-          expected += hp::aligned(g.p.storage[s].bytes);
+          expected += hp::detail::aligned(g.p.storage[s].bytes);
           ++expected_members;
         }
         EXPECT_EQ(in_groups, expected);
@@ -87,7 +87,7 @@ TEST(AlikeStorages, TemporariesAreTheMostAliveAtOnce) {
     const grouped g(model, "single", 1, false);
     std::map<int, std::map<int, std::pair<int, int>>> life;  // of each block and storage: first and last step
     for (int i = 0; i < g.p.step.size; ++i)
-      hp::visit_values(g.p, g.p.step[i], [&](int v, bool) {
+      hp::detail::visit_values(g.p, g.p.step[i], [&](int v, bool) {
         const int s = g.p.value[v].storage;
         if (g.uses.resident[s] || g.blocks_of(s).size() > 1 || g.uses.use[s].next_last >= 0) return;
         if (g.uses.use[s].segment >= 0 && g.uses.use[s].last_outside >= 0) return;
@@ -99,7 +99,7 @@ TEST(AlikeStorages, TemporariesAreTheMostAliveAtOnce) {
       for (int i = g.uses.blocks[b].begin; i < g.uses.blocks[b].end; ++i) {
         hp::extent_t alive = 0;
         for (const auto& [s, steps] : life[b])
-          if (steps.first <= i && i <= steps.second) alive += hp::aligned(g.p.storage[s].bytes);
+          if (steps.first <= i && i <= steps.second) alive += hp::detail::aligned(g.p.storage[s].bytes);
         most = std::max(most, alive);
       }
       EXPECT_EQ(g.groups.temporaries[b], most) << b;

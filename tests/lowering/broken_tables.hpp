@@ -55,7 +55,7 @@ inline hp::sharded_program tiled_program_of(const char* strategy, int devices) {
   if (p.status.code != hp::strategy_code::ok) return {};
   hp::tile_options everything;
   everything.operators.push("*");
-  hp::tiled_program t = hp::tile_program(p, hp::kinds_of_moves(p), everything);
+  hp::detail::tiled_program t = hp::detail::tile_program(p, hp::kinds_of_moves(p), everything);
   return t.sections == 0 ? hp::sharded_program{} : t.program;
 }
 
@@ -90,13 +90,13 @@ inline bool mutate(mutation how, mutant& m, std::mt19937& random) {
   hp::grown_execution_table& t = m.table;
   if (how == mutation::moved_place) {
     const int s = below(m.l.program.storage.size), other = below(m.l.program.storage.size);
-    m.l.addresses.storage[s] = m.l.addresses.storage[other] + hp::storage_alignment * (below(3) - 1);
+    m.l.addresses.storage[s] = m.l.addresses.storage[other] + hp::detail::storage_alignment * (below(3) - 1);
     return s != other && m.l.addresses.storage[s] >= 0;
   }
   if (how == mutation::moved_staging) {
     const int move = below(m.l.program.move.size), other = below(m.l.program.storage.size);
     if (m.l.addresses.staged[move] < 0) return false;
-    m.l.addresses.staged[move] = m.l.addresses.storage[other] + hp::storage_alignment * (below(3) - 1);
+    m.l.addresses.staged[move] = m.l.addresses.storage[other] + hp::detail::storage_alignment * (below(3) - 1);
     return m.l.addresses.staged[move] >= 0;
   }
   if (how == mutation::shifted_staged_block) {
@@ -108,8 +108,8 @@ inline bool mutate(mutation how, mutant& m, std::mt19937& random) {
   }
   if (how == mutation::missing_answer) {
     const int r = below(t.size.tasks);
-    if (hp::reader_begin(t, r) == t.record[r].reader_end) return false;
-    for (int i = hp::reader_begin(t, r); i + 1 < t.reader.size; ++i) t.reader[i] = t.reader[i + 1];
+    if (hp::detail::reader_begin(t, r) == t.record[r].reader_end) return false;
+    for (int i = hp::detail::reader_begin(t, r); i + 1 < t.reader.size; ++i) t.reader[i] = t.reader[i + 1];
     for (int i = r; i < t.size.tasks; ++i) --t.record[i].reader_end;
     return true;
   }

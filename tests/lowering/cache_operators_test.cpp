@@ -91,7 +91,7 @@ TEST(CacheOperators, EveryStepReadsWhatItReadBefore) {
           if (with.storage[x].tier != with.storage[y].tier) continue;
           if (!lives[x].always && lives[x].first > lives[x].last) continue;
           if (!lives[y].always && lives[y].first > lives[y].last) continue;
-          if (!lives[x].always && !lives[y].always && !hp::alive_together(lives[x], lives[y])) continue;
+          if (!lives[x].always && !lives[y].always && !hp::detail::alive_together(lives[x], lives[y])) continue;
           EXPECT_TRUE(a.storage[x] + with.storage[x].bytes <= a.storage[y] ||
                       a.storage[y] + with.storage[y].bytes <= a.storage[x]);
         }
@@ -153,7 +153,7 @@ TEST(CacheOperators, WhatAMoveStagesIsHeldToo) {
   const hp::sharded_program with = hp::insert_cache_operators(p, at_home, actions, status);
   ASSERT_EQ(status.code, code::ok);
   const hp::program_moves moves = hp::kinds_of_moves(with);
-  const auto block = hp::temporaries_of(with, hp::lifetimes_of(with), moves);
+  const auto block = hp::detail::temporaries_of(with, hp::lifetimes_of(with), moves);
   int held = 0;
   for (int i = 0; i + 2 < p.step.size; ++i) {
     if (!p.step[i].is_move) continue;

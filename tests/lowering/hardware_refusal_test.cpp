@@ -69,16 +69,16 @@ TEST(hardware_refusal, presets_are_accepted) {
 
 TEST(hardware_refusal, a_step_without_a_price_names_format_and_hardware) {
   using hp::cost_code;
-  constexpr hp::unrated_work products{true, false, hp::number_format::float64};
-  constexpr hp::unrated_work vectors{true, true, hp::number_format::float64};
+  constexpr hp::detail::unrated_work products{true, false, hp::number_format::float64};
+  constexpr hp::detail::unrated_work vectors{true, true, hp::number_format::float64};
   constexpr cost_code none = cost_code::rate_is_not_positive;
   using host = hp::generic_host;
   static_assert(
       std::is_same_v<hp::detail::step_price_verdict<none, host, products>::type,
                      hp::diag::step_cannot_be_priced<none, host, hp::products_of<hp::number_format::float64>>>);
-  static_assert(
-      std::is_same_v<hp::detail::step_price_verdict<none, host, vectors>::type,
-                     hp::diag::step_cannot_be_priced<none, host, hp::vector_work_in<hp::number_format::float64>>>);
+  static_assert(std::is_same_v<
+                hp::detail::step_price_verdict<none, host, vectors>::type,
+                hp::diag::step_cannot_be_priced<none, host, hp::detail::vector_work_in<hp::number_format::float64>>>);
   static_assert(std::is_same_v<hp::detail::step_price_verdict<cost_code::overflow, host, {}>::type,
                                hp::diag::step_cannot_be_priced<cost_code::overflow>>);
   static_assert(std::is_same_v<hp::detail::step_price_verdict<cost_code::ok, host, {}>::type, hp::accepted>);

@@ -27,7 +27,7 @@ std::vector<int> array_sizes(hp::lowered_program l) {
 
 /// As `program_of` reads an image; a buffer has the same arrays.
 hp::lowered_program stored_and_read(const hp::lowered_program& l) {
-  const auto buffer = std::make_unique<hp::image_buffer>(hp::lowered_program(l));
+  const auto buffer = std::make_unique<hp::detail::image_buffer>(hp::lowered_program(l));
   EXPECT_TRUE(buffer->fits);
   for (const int size : array_sizes(buffer->rest)) EXPECT_EQ(size, 0) << "an array is not stored";
   return hp::program_of(*buffer);
@@ -83,7 +83,7 @@ TEST(ProgramImage, GivesBackTheLoweredProgram) {
 TEST(ProgramImage, SaysWhereItHasNoRoom) {
   hp::lowered_program l = hp::lower_training(programs::program_of("dp", 4, 1));
   l.run[0].plan.survives.resize(hp::detail::image_room<bool> + 1, true);
-  const auto buffer = std::make_unique<hp::image_buffer>(std::move(l));
+  const auto buffer = std::make_unique<hp::detail::image_buffer>(std::move(l));
   EXPECT_FALSE(buffer->fits);
 }
 
@@ -95,11 +95,11 @@ constexpr hp::lowered_program small_program() {
 }
 template <int Ranks>
 struct constants {
-  static constexpr auto buffer = hp::image_buffer(small_program<Ranks>());
-  static constexpr auto image = hp::image_of<buffer.sizes>(buffer);
+  static constexpr auto buffer = hp::detail::image_buffer(small_program<Ranks>());
+  static constexpr auto image = hp::detail::image_of<buffer.sizes>(buffer);
 };
 static_assert(constants<4>::buffer.fits && constants<4>::image.rest.status.ok());
-constexpr auto buffer_of_no_class = hp::image_buffer(small_program<4>());
+constexpr auto buffer_of_no_class = hp::detail::image_buffer(small_program<4>());
 static_assert(buffer_of_no_class.fits && buffer_of_no_class.sizes.arrays == constants<4>::buffer.sizes.arrays);
 constexpr int rows_of_the_constant() {
   const hp::lowered_program l = hp::program_of(constants<4>::image);

@@ -26,7 +26,7 @@ void expect_safe(const lowered& l) {
   const hp::program_proof proof = l.proof();
   EXPECT_EQ(proof.code, hp::program_proof_code::ok) << hp::to_text(proof.code) << ", task " << proof.task;
   const hp::planned_flow f = l.with_accesses();
-  hp::owned_flow_scratch x(f.flow().size);
+  hp::detail::owned_flow_scratch x(f.flow().size);
   hp::extent_t bytes[hp::max_memory_tiers];
   std::fill(bytes, bytes + hp::max_memory_tiers, hp::extent_t{1} << 40);
   EXPECT_EQ(hp::check_flow(f.flow(), l.plan.machine.ranks, bytes, hp::tiers_of(l.program), x).code, hp::flow_code::ok);
@@ -97,7 +97,7 @@ TEST(LowerProgram, WhatANextTenantTakesDoesNotSurvive) {
     const programs::plan_with_accesses places{l.program, l.pulls, l.addresses, l.plan};
     std::vector<int> writer(static_cast<std::size_t>(l.program.storage.size), -1);
     for (int s = 0; s < l.program.step.size; ++s)
-      hp::visit_values(l.program, l.program.step[s], [&](int v, bool written) {
+      hp::detail::visit_values(l.program, l.program.step[s], [&](int v, bool written) {
         if (written) writer[static_cast<std::size_t>(l.program.value[v].storage)] = s;
       });
     for (int s = 0; s < l.program.storage.size; ++s) {
@@ -112,7 +112,7 @@ TEST(LowerProgram, WhatANextTenantTakesDoesNotSurvive) {
       EXPECT_TRUE(!taken || !l.plan.survives[s]);
     }
     for (int v = 0; v < l.program.value.size; ++v)
-      EXPECT_TRUE(!hp::is_shown(l.program.graph, l.program.value[v].tensor) ||
+      EXPECT_TRUE(!hp::detail::is_shown(l.program.graph, l.program.value[v].tensor) ||
                   l.plan.survives[l.program.value[v].storage]);
   }
 }
@@ -209,8 +209,8 @@ TEST(LowerProgram, NobodyWaitsForADetachWhichComesAfterAllUsers) {
     const hp::sharded_program& p = l.program;
     hp::planned_flow planned = l.with_accesses();
     const hp::dynamic_taskflow& f = planned.flow();
-    const int per_rank = hp::queues_per_rank(l.plan.machine);
-    const int host = hp::first_queue(l.plan.machine, 0, hp::resource::host);
+    const int per_rank = hp::detail::queues_per_rank(l.plan.machine);
+    const int host = hp::detail::first_queue(l.plan.machine, 0, hp::resource::host);
     for (int w = 0; w < f.size.waits; ++w) EXPECT_NE(f.wait[w].event % per_rank, host);
     ASSERT_EQ(planned.simulate().result.code, hp::simulation_code::ok);
     const hp::dynamic_timeline& line = planned.timeline();
@@ -227,7 +227,7 @@ TEST(LowerProgram, NobodyWaitsForADetachWhichComesAfterAllUsers) {
         continue;
       }
       if (k.kind == hp::resource::link) continue;  // reads blocks of other ranks
-      hp::visit_values(p, s, [&](int v, bool) {
+      hp::detail::visit_values(p, s, [&](int v, bool) {
         std::int64_t& last = used[static_cast<std::size_t>(p.value[v].storage)][static_cast<std::size_t>(k.rank)];
         last = std::max(last, line.end[t]);
       });

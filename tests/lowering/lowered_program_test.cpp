@@ -133,12 +133,12 @@ TEST(LoweredProgram, ItsStatusNamesWhatIsWrong) {
 
   hp::lowered_program l = hp::lower(whole, {});
   l.addresses.high_water[0] = 1;
-  EXPECT_FALSE(hp::lower_run(l, whole_step));
+  EXPECT_FALSE(hp::detail::lower_run(l, whole_step));
   EXPECT_EQ(l.status.code, hp::lowering_code::memory_is_exceeded);
   EXPECT_TRUE(l.run.empty());
   l.status = {};
   for (hp::extent_t& offset : l.addresses.storage) offset = 0;
-  EXPECT_FALSE(hp::lower_run(l, whole_step));
+  EXPECT_FALSE(hp::detail::lower_run(l, whole_step));
   EXPECT_EQ(l.status.code, hp::lowering_code::run_is_not_lowered);
   EXPECT_GE(l.status.flow.step, 0);
 }

@@ -21,7 +21,7 @@ TEST(MemoryPart, NamesAreOwnAndSumsCoverEachPartOnce) {
   }
   EXPECT_EQ(names.size(), static_cast<std::size_t>(hp::memory_part_count));
   EXPECT_EQ(m.total(), all);
-  EXPECT_EQ(m.states(), (hp::extent_t{1} << hp::first_activation_part) - 1);
+  EXPECT_EQ(m.states(), (hp::extent_t{1} << hp::detail::first_activation_part) - 1);
   EXPECT_EQ(m.activations() + m.states(), all);
   m.of(hp::memory_part::values) = hp::not_counted;
   EXPECT_EQ(m.total(), hp::not_counted);

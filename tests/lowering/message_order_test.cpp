@@ -16,7 +16,7 @@ namespace hp = hyperparallel;
 
 namespace {
 
-using enum hp::row_action_kind;
+using enum hp::detail::row_action_kind;
 using programs::random_program;
 using std::size_t;
 using tested::tries;
@@ -27,14 +27,14 @@ constexpr unsigned all_phases = hp::micro_phases | hp::update_phases;
 struct ordered {
   hp::lowered_program lowered;
   hp::program_slots slots;
-  hp::growing_array<hp::row_action> action;
+  hp::growing_array<hp::detail::row_action> action;
 
   explicit ordered(const hp::sharded_program& p, const hp::lowering_options& how = {},
                    const hp::message_window& window = {}, unsigned phases = all_phases)
       : lowered(hp::lower(p, how, phases)) {
     if (!lowered.status.ok()) return;
-    slots = hp::slots_of(lowered.program, lowered.pulls.moves, lowered.addresses);
-    action = hp::order_of_messages(lowered, lowered.run[0], window);
+    slots = hp::detail::slots_of(lowered.program, lowered.pulls.moves, lowered.addresses);
+    action = hp::detail::order_of_messages(lowered, lowered.run[0], window);
   }
 
   const hp::program_plan& plan() const { return lowered.run[0].plan; }
@@ -46,12 +46,12 @@ struct ordered {
   void visit_places(int row, const Visit& visit) const {
     const hp::program_step& s = lowered.program.step[plan().row[row].step];
     if (!s.is_move) {
-      hp::visit_values(lowered.program, s, [&](int v, bool w) { visit(lowered.program.value[v].storage, w); });
+      hp::detail::visit_values(lowered.program, s, [&](int v, bool w) { visit(lowered.program.value[v].storage, w); });
       return;
     }
     const hp::move_row& of = lowered.pulls.of(s.index).row[plan().row[row].first_item / plan().machine.ranks];
-    visit(hp::place_read(lowered.program, lowered.pulls.moves, s.index, of), false);
-    visit(hp::place_written(lowered.program, lowered.pulls.moves, s.index, of), true);
+    visit(hp::detail::place_read(lowered.program, lowered.pulls.moves, s.index, of), false);
+    visit(hp::detail::place_written(lowered.program, lowered.pulls.moves, s.index, of), true);
   }
   /// Whether two rows use one byte, one of them writing.
   bool conflict(int a, int b) const {
@@ -68,7 +68,7 @@ struct ordered {
   /// The row at a place of a queue of the class.
   int row_at(int queue, int place) const {
     for (int r = 0; r < plan().row.size; ++r)
-      if (hp::first_queue(plan().machine, 0, plan().row[r].kind) == queue && --place == 0) return r;
+      if (hp::detail::first_queue(plan().machine, 0, plan().row[r].kind) == queue && --place == 0) return r;
     return -1;
   }
 };
@@ -79,7 +79,7 @@ void walk(const ordered& o, std::vector<int>& first, std::vector<int>& last) {
   last = first;
   std::vector<int> seen(first.size(), 0);
   for (int i = 0; i < o.action.size; ++i) {
-    const hp::row_action& a = o.action[i];
+    const hp::detail::row_action& a = o.action[i];
     const size_t r = static_cast<size_t>(a.row);
     ASSERT_FALSE(o.is_detach(a.row));
     ASSERT_EQ(a.kind, !o.is_move(a.row) ? compute : seen[r] == 0 ? start : finish);
@@ -95,14 +95,14 @@ int expect_laws(const ordered& o, int most) {
   std::vector<int> first, last;
   walk(o, first, last);
   int in_flight = 0, beside = 0;
-  for (const hp::row_action& a : o.action) {
+  for (const hp::detail::row_action& a : o.action) {
     in_flight += a.kind == start ? 1 : a.kind == finish ? -1 : 0;
     beside += a.kind == compute && in_flight > 0 ? 1 : 0;
     EXPECT_LE(in_flight, most);
   }
   EXPECT_EQ(in_flight, 0);
   const hp::program_plan& plan = o.plan();
-  const int per_rank = hp::queues_per_rank(plan.machine);
+  const int per_rank = hp::detail::queues_per_rank(plan.machine);
   for (int b = 0; b < plan.row.size; ++b) {
     if (o.is_detach(b)) continue;
     const size_t j = static_cast<size_t>(b);
@@ -161,19 +161,21 @@ constexpr hp::sharded_program line(bool terms) {
   return v.p;
 }
 
-constexpr bool is_order(bool terms, const hp::growing_array<hp::row_action>& expected) {
+constexpr bool is_order(bool terms, const hp::growing_array<hp::detail::row_action>& expected) {
   const hp::lowered_program l = hp::lower(line(terms), {.lookahead = 9}, hp::micro_phases);
-  return l.status.ok() && hp::order_of_messages(l, l.run[0]) == expected;
+  return l.status.ok() && hp::detail::order_of_messages(l, l.run[0]) == expected;
 }
 constexpr bool orders_at_compile_time() {
-  hp::growing_array<hp::row_action> one, two;
-  for (const hp::row_action& a :
-       {hp::row_action{compute, 0}, hp::row_action{start, 1}, hp::row_action{compute, 2}, hp::row_action{compute, 3},
-        hp::row_action{compute, 4}, hp::row_action{finish, 1}, hp::row_action{compute, 5}})
+  hp::growing_array<hp::detail::row_action> one, two;
+  for (const hp::detail::row_action& a :
+       {hp::detail::row_action{compute, 0}, hp::detail::row_action{start, 1}, hp::detail::row_action{compute, 2},
+        hp::detail::row_action{compute, 3}, hp::detail::row_action{compute, 4}, hp::detail::row_action{finish, 1},
+        hp::detail::row_action{compute, 5}})
     one.push(a);
-  for (const hp::row_action& a : {hp::row_action{compute, 0}, hp::row_action{start, 1}, hp::row_action{compute, 3},
-                                  hp::row_action{compute, 4}, hp::row_action{finish, 1}, hp::row_action{start, 2},
-                                  hp::row_action{compute, 5}, hp::row_action{finish, 2}, hp::row_action{compute, 6}})
+  for (const hp::detail::row_action& a :
+       {hp::detail::row_action{compute, 0}, hp::detail::row_action{start, 1}, hp::detail::row_action{compute, 3},
+        hp::detail::row_action{compute, 4}, hp::detail::row_action{finish, 1}, hp::detail::row_action{start, 2},
+        hp::detail::row_action{compute, 5}, hp::detail::row_action{finish, 2}, hp::detail::row_action{compute, 6}})
     two.push(a);
   return is_order(false, one) && is_order(true, two);
 }

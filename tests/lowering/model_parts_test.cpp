@@ -16,7 +16,7 @@ namespace hp = hyperparallel;
 
 std::vector<std::string> described(const hp::graph& g) {
   std::vector<std::string> text;
-  for (const hp::model_part& p : hp::find_parts(g).part)
+  for (const hp::model_part& p : hp::detail::find_parts(g).part)
     text.push_back(std::string(g.name_of_op(p.first)) + " to " + g.name_of_op(p.last));
   return text;
 }
@@ -40,7 +40,7 @@ TEST(ModelParts, WhatSharesMoreThanAJointIsOnePart) {
   hp::model_builder m;
   models::captioner<models::captioner_sizes{2, 9, 5, 7}>::build(m);
   hp::differentiate(m.graph);
-  const hp::model_parts parts = hp::find_parts(m.graph);
+  const hp::model_parts parts = hp::detail::find_parts(m.graph);
   for (const int p : parts.of_op) {
     EXPECT_GE(p, 0);
     EXPECT_LT(p, parts.part.size);
@@ -53,14 +53,14 @@ TEST(ModelParts, WhatSharesMoreThanAJointIsOnePart) {
   x = tied.sum("twice", x, tied.apply<hp::ops::silu>("branch", {x}));
   const int y = tied.contract("logits", "bsh,vh->bsv", x, table);
   tied.loss(tied.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
-  EXPECT_EQ(hp::find_parts(tied.graph).part.size, 1);
+  EXPECT_EQ(hp::detail::find_parts(tied.graph).part.size, 1);
 }
 
 TEST(ModelParts, EveryOperatorAndTensorBelongsToOne) {
   std::mt19937 random(7);
   for (int i = 0; i < 30; ++i) {
     const hp::graph g = searched::random_model(random, i % 2 == 0).build();
-    const hp::model_parts parts = hp::find_parts(g);
+    const hp::model_parts parts = hp::detail::find_parts(g);
     for (int o = 0; o < g.op.size; ++o) {
       ASSERT_GE(parts.of_op[o], 0) << g.name_of_op(o);
       ASSERT_LT(parts.of_op[o], parts.part.size) << g.name_of_op(o);

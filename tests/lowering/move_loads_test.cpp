@@ -23,7 +23,7 @@ hp::time_cost priced(const hp::move_plan& plan, const hp::interconnect& net, hp:
   hp::time_cost time;
   const int positions = hp::position_count(plan.step[0].source.mesh);
   std::vector<hp::extent_t> entries(static_cast<std::size_t>(hp::tally_size(net, positions)));
-  const hp::move_tally tally = hp::tally_in(entries.data(), net, positions);
+  const hp::move_tally tally = hp::detail::tally_in(entries.data(), net, positions);
   for (int i = 0; i < plan.step_count; ++i) {
     const hp::step_part part{&plan.step[i], &plan.shape};
     time = hp::then(time, hp::price_step(&part, 1, net, bytes, tally).time);
@@ -44,7 +44,7 @@ TEST(move_loads, cost_what_the_fastest_way_costs) {
     const hp::sharded_program p = programs::one_move(from, to, hp::shape{192, 96});
     const hp::shape& s = p.graph.tensor[0].shape;
     const hp::program_moves kinds = hp::kinds_of_moves(p, net);
-    const auto load = hp::loads_of_moves(p, kinds);
+    const auto load = hp::detail::loads_of_moves(p, kinds);
     ASSERT_EQ(load.size, 1);
     EXPECT_EQ(load[0].code, hp::cost_code::ok);
     const hp::move_plan plan = hp::plan_move(from, to, s);
@@ -81,10 +81,10 @@ TEST(move_loads, of_a_ring_are_those_of_the_longest_hop) {
   const hp::layout_value l = layout_by({1, {4}}, {0});
   const hp::sharded_program p = programs::one_move(l, l, hp::shape{16}, {}, {0, 1});
   const hp::interconnect net = hp::on_topology(hp::matrix384::topology);
-  const auto load = hp::loads_of_moves(p, hp::kinds_of_moves(p, net));
-  EXPECT_EQ(hp::elements_over(load[0], 0), 0);
-  EXPECT_EQ(hp::elements_over(load[0], 1), 4);
-  EXPECT_EQ(hp::messages_over(load[0], 1), 1);
+  const auto load = hp::detail::loads_of_moves(p, hp::kinds_of_moves(p, net));
+  EXPECT_EQ(hp::detail::elements_over(load[0], 0), 0);
+  EXPECT_EQ(hp::detail::elements_over(load[0], 1), 4);
+  EXPECT_EQ(hp::detail::messages_over(load[0], 1), 1);
 }
 
 /// All ranks rotate along an axis: a step along each axis of the full mesh that some hop crosses, one block on a link.
@@ -93,13 +93,13 @@ TEST(move_loads, of_a_ring_on_a_full_mesh_are_relayed) {
   const hp::interconnect net = hp::on_full_mesh({2, {2, 4}}, along);
   const hp::layout_value l = layout_by({1, {8}}, {0});
   const hp::sharded_program p = programs::one_move(l, l, hp::shape{32}, {}, {0, 1});
-  const auto load = hp::loads_of_moves(p, hp::kinds_of_moves(p, net));
+  const auto load = hp::detail::loads_of_moves(p, hp::kinds_of_moves(p, net));
   ASSERT_EQ(load[0].step.size, 2);
   EXPECT_EQ(load[0].step[0].level[1], (hp::level_load{1, 4, 4}));
   EXPECT_EQ(load[0].step[0].received, 32) << "every hop changes the row";
   EXPECT_EQ(load[0].step[1].level[0], (hp::level_load{1, 4, 4}));
   EXPECT_EQ(load[0].step[1].received, 8) << "two hops change the column";
-  EXPECT_EQ(hp::loads_of_moves(p, hp::kinds_of_moves(p, hp::on_full_mesh({2, {2, 2}}, along)))[0].code,
+  EXPECT_EQ(hp::detail::loads_of_moves(p, hp::kinds_of_moves(p, hp::on_full_mesh({2, {2, 2}}, along)))[0].code,
             hp::cost_code::ranks_are_not_connected);
 }
 
@@ -111,8 +111,8 @@ constexpr hp::extent_t gathered_between_nodes() {
   t.level[1] = {"infiniband", hp::unbounded_group, 400 * hp::gigabit_per_second, 5 * hp::microsecond};
   const hp::mesh_shape m{1, {64}};
   const hp::sharded_program p = programs::one_move(layout_by(m, {0}), layout_by(m, {-1}), hp::shape{4 * hp::GiB});
-  const auto load = hp::loads_of_moves(p, hp::kinds_of_moves(p, hp::on_topology(t)));
-  return hp::elements_over(load[0], 1);
+  const auto load = hp::detail::loads_of_moves(p, hp::kinds_of_moves(p, hp::on_topology(t)));
+  return hp::detail::elements_over(load[0], 1);
 }
 static_assert(gathered_between_nodes() == 4 * hp::GiB / 64 * 7, "the exchange would take 56 shares");
 

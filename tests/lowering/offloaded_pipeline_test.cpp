@@ -94,7 +94,7 @@ TEST(OffloadedPipeline, KeepsTheBudgetInEachPartAndIsProved) {
 std::vector<std::vector<int>> actions_of(const hp::sharded_program& p, int part) {
   std::vector<std::vector<int>> all;
   for (const hp::program_step& s : p.step) {
-    if (hp::part_of_step(p, s) != part) continue;
+    if (hp::detail::part_of_step(p, s) != part) continue;
     const std::vector<int> one{static_cast<int>(s.phase), s.stage, s.micro_batch};
     if (all.empty() || all.back() != one) all.push_back(one);
   }
@@ -134,7 +134,7 @@ TEST(OffloadedPipeline, ABudgetThatIsTooSmallNamesThePartAndTheLeast) {
       while (least[static_cast<std::size_t>(first)] < needed) ++first;
       EXPECT_EQ(o.part, first) << c.schedule;
       EXPECT_EQ(o.planned.certificate.least_budget, least[static_cast<std::size_t>(first)]) << c.schedule;
-      for (const int s : o.planned.alive) EXPECT_EQ(hp::part_of_block(p, s), first);
+      for (const int s : o.planned.alive) EXPECT_EQ(hp::detail::part_of_block(p, s), first);
     }
   }
 }
@@ -144,7 +144,7 @@ TEST(OffloadedPipeline, RulesDecideByNameInAllParts) {
   const hp::sharded_program p = program_of({"1F1B", {2, 1, 4}, "single", 1});
   const hp::extent_t whole = hp::plan_addresses(p).high_water[0];
   const auto tier_of_home = [&](const hp::offloaded_program& o, const char* name) {
-    return hp::tier_of(o.program, o.program.home[hp::find_tensor(p.graph, name)]);
+    return hp::detail::tier_of(o.program, o.program.home[hp::find_tensor(p.graph, name)]);
   };
   hp::offloading_options options;
   options.rules.push({"head.*.weight", hp::offload_control::offload});

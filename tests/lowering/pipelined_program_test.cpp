@@ -94,13 +94,13 @@ TEST(pipelined_program, a_tied_tables_gradient_crosses_once_whatever_the_schedul
     const std::string second = "accumulated(embedding.weight) in stage " + std::to_string(c.shape.stages() - 1);
     int in_backward = 0, in_norm = 0, updated = 0, homes = 0;
     for (const hp::program_step& s : p.step) {
-      if (!s.is_move || !hp::is_hand_over(p, p.move[s.index])) continue;
+      if (!s.is_move || !hp::detail::is_hand_over(p, p.move[s.index])) continue;
       const hp::graph_tensor& t = p.graph.tensor[p.value[p.move[s.index].target].tensor];
       if (t.kind == hp::graph_tensor_kind::gradient && t.source == table) ++in_backward;
       if (p.graph.text_at(t.name) == second) ++in_norm;
       if (s.phase == hp::graph_phase::update && p.graph.text_at(t.name) == std::string("embedding.weight")) ++updated;
     }
-    hp::visit_homes(p, table, [&](int) { ++homes; });
+    hp::detail::visit_homes(p, table, [&](int) { ++homes; });
     const bool together = c.shape.chunks == 2 && std::string(c.schedule) != "Interleaved1F1B";  // the ends of a V
     const int copies = hp::copies_of_stages(schedule.placement);
     EXPECT_EQ(in_backward, 0);
@@ -143,7 +143,7 @@ TEST(pipelined_program, no_broken_plan_is_accepted) {
   }
   std::mt19937 random(53);
   const auto part_of_queue = [](const mutant& m, int queue) {
-    return m.l.plan.part_of_rank(queue / hp::queues_per_rank(m.l.plan.machine));
+    return m.l.plan.part_of_rank(queue / hp::detail::queues_per_rank(m.l.plan.machine));
   };
   /// The queue that has wait `w`.
   const auto queue_with = [](const mutant& m, int w) {
@@ -228,7 +228,7 @@ TEST(pipelined_program, no_broken_class_is_accepted) {
     if (one.threshold == 1) continue;
     one.threshold = 1 + static_cast<int>(random() % static_cast<unsigned>(one.threshold - 1));
     hp::grown_execution_table t = hp::table_of(plan);
-    hp::list_readers_of_class(t, hp::class_words(l.program, hp::queues_per_rank(plan.machine)));
+    hp::detail::list_readers_of_class(t, hp::class_words(l.program, hp::detail::queues_per_rank(plan.machine)));
     const bool accepted = hp::prove_class(l.program, l.pulls, l.addresses, whole_step, plan.machine, t).code ==
                           hp::program_proof_code::ok;
     l.plan = hp::plan_of_all_ranks(plan, l.program);
@@ -306,12 +306,12 @@ TEST(pipelined_program, groups_have_strategies_of_their_own) {
     expect_safe(p, l, all);
     // What is handed over is what the receivers want, and no more; each element of their blocks comes once.
     for (int m = 0; m < p.move.size; ++m) {
-      if (!is_hand_over(p, p.move[m])) continue;
+      if (!hp::detail::is_hand_over(p, p.move[m])) continue;
       const hp::move_pulls& how = l.pulls.of(m);
       const hp::extent_t block = hp::local_elements(p, p.move[m].target);
       ASSERT_EQ(how.row.size, 1);
       for (const hp::extent_t brought : how.pulled) EXPECT_EQ(brought, block);
-      relocations += is_by_position(p, p.move[m]) ? 0 : 1;
+      relocations += hp::detail::is_by_position(p, p.move[m]) ? 0 : 1;
     }
   }
   EXPECT_GT(relocations, 50);
@@ -333,7 +333,7 @@ TEST(pipelined_program, no_broken_class_of_unlike_parts_is_accepted) {
     const std::size_t which = random() % whole.size();
     lowered l = whole[which];
     hp::program_plan plan = classes[which];
-    const hp::class_words words(l.program, hp::queues_per_rank(plan.machine));
+    const hp::class_words words(l.program, hp::detail::queues_per_rank(plan.machine));
     const int w = static_cast<int>(random() % static_cast<unsigned>(plan.wait.size));
     int row = 0;
     while (plan.wait_end[row] <= w) ++row;
@@ -347,7 +347,7 @@ TEST(pipelined_program, no_broken_class_of_unlike_parts_is_accepted) {
       for (int& end : plan.wait_end) end -= end > w ? 1 : 0;
     }
     hp::grown_execution_table t = hp::table_of(plan);
-    hp::list_readers_of_class(t, words);
+    hp::detail::list_readers_of_class(t, words);
     const bool accepted = hp::prove_class(l.program, l.pulls, l.addresses, whole_step, plan.machine, t).code ==
                           hp::program_proof_code::ok;
     l.plan = hp::plan_of_all_ranks(plan, l.program);

@@ -9,7 +9,7 @@ namespace {
 
 namespace hp = hyperparallel;
 
-hp::growing_array<int> pieces_of(const hp::place_pieces& pieces, int place, const hp::step_tile& tile) {
+hp::growing_array<int> pieces_of(const hp::detail::place_pieces& pieces, int place, const hp::step_tile& tile) {
   hp::growing_array<int> places, list;
   places.push(place);
   pieces.list(places, tile, list);
@@ -20,10 +20,10 @@ TEST(PlacePieces, AStorageThatTilesWriteHasOneForEach) {
   const hp::sharded_program p = programs::tiled_program_of("ep", 2);
   ASSERT_FALSE(p.step.empty());
   const int places = p.storage.size + 3;
-  const hp::place_pieces pieces(p, places);
+  const hp::detail::place_pieces pieces(p, places);
   int cut = 0;
   for (const hp::program_step& s : p.step)
-    hp::visit_values(p, s, [&](int v, bool writes) {
+    hp::detail::visit_values(p, s, [&](int v, bool writes) {
       const int place = p.value[v].storage;
       const hp::growing_array<int> all = pieces_of(pieces, place, {});
       EXPECT_EQ(all[0], pieces.first(place));
@@ -50,9 +50,9 @@ TEST(PlacePieces, AStorageOfTwoCutsIsOnePiece) {
     if (p.step[i].tile.dim >= 0 && !p.step[i].is_move) last = i;
   ASSERT_GE(last, 0);
   const int storage = p.value[p.compute[p.step[last].index].result[0]].storage;
-  EXPECT_GT(pieces_of(hp::place_pieces(p, p.storage.size), storage, {}).size, 1);
+  EXPECT_GT(pieces_of(hp::detail::place_pieces(p, p.storage.size), storage, {}).size, 1);
   p.step[last].tile.shard *= 2;
-  EXPECT_EQ(pieces_of(hp::place_pieces(p, p.storage.size), storage, {}).size, 1);
+  EXPECT_EQ(pieces_of(hp::detail::place_pieces(p, p.storage.size), storage, {}).size, 1);
 }
 
 }  // namespace

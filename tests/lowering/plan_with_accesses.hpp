@@ -56,8 +56,8 @@ struct plan_with_accesses {
   int part_of_place(int place) const {
     if (place < p.storage.size) return p.storage[place].part;
     int m = 0;
-    while (place >= hp::staged_place(p, pulls.moves, m + 1, 0)) ++m;
-    return hp::part_of_value(p, p.move[m].target);
+    while (place >= hp::detail::staged_place(p, pulls.moves, m + 1, 0)) ++m;
+    return hp::detail::part_of_value(p, p.move[m].target);
   }
   lines of_place(int place) const {
     const auto range = [](int tier, hp::extent_t begin, hp::extent_t bytes) {
@@ -65,9 +65,10 @@ struct plan_with_accesses {
     };
     if (place < p.storage.size) return range(p.storage[place].tier, a.storage[place], p.storage[place].bytes);
     int m = 0;
-    while (place >= hp::staged_place(p, pulls.moves, m + 1, 0)) ++m;
+    while (place >= hp::detail::staged_place(p, pulls.moves, m + 1, 0)) ++m;
     if (a.staged[m] < 0) return {};
-    const hp::staged_block& one = hp::kind_of(pulls.moves, m).staged[place - hp::staged_place(p, pulls.moves, m, 0)];
+    const hp::staged_block& one =
+        hp::kind_of(pulls.moves, m).staged[place - hp::detail::staged_place(p, pulls.moves, m, 0)];
     return range(0, a.staged[m] + one.offset, one.bytes);
   }
 
@@ -76,11 +77,11 @@ struct plan_with_accesses {
     const hp::machine_shape& m = plan.machine;
     const int tiers = hp::tiers_of(p);
     hp::extent_t bytes[hp::max_memory_tiers] = {};
-    for (int place = 0; place < hp::place_count(p, pulls.moves); ++place) {
+    for (int place = 0; place < hp::detail::place_count(p, pulls.moves); ++place) {
       const lines l = of_place(place);
       bytes[l.tier] = std::max(bytes[l.tier], l.end * word);
     }
-    for (int q = 0; q < hp::queue_count(m); ++q) hp::add_event(f, q / hp::queues_per_rank(m));
+    for (int q = 0; q < hp::queue_count(m); ++q) hp::add_event(f, q / hp::detail::queues_per_rank(m));
     for (int r = 0; r < m.ranks; ++r)
       for (int t = 0; t < tiers; ++t) hp::add_slot(f, r, t, 0, bytes[t]);
     const auto use = [&](int place, int rank, hp::access_mode mode) {
@@ -98,11 +99,11 @@ struct plan_with_accesses {
       const int place = t - row.first_task, rank = plan.ranks_of(row.part).first + place;
       hp::add_task(f, row.kind, rank, plan.duration[t], row.step, row.first_item + rank);
       for (; w < plan.wait_end[t]; ++w) hp::add_wait(f, plan.wait[w].word, plan.wait[w].threshold);
-      hp::add_signal(f, hp::first_queue(m, rank, row.kind));
+      hp::add_signal(f, hp::detail::first_queue(m, rank, row.kind));
       const hp::program_step& s = p.step[row.step];
       if (s.is_move && p.move[s.index].detaches) continue;
       if (!s.is_move) {
-        hp::visit_values(p, s, [&](int v, bool written) {
+        hp::detail::visit_values(p, s, [&](int v, bool written) {
           const hp::access_mode mode = written ? hp::access_mode::write : hp::access_mode::read;
           if (s.tile.dim < 0)
             use(p.value[v].storage, rank, mode);
@@ -114,7 +115,7 @@ struct plan_with_accesses {
       const hp::move_pulls& how = pulls.of(s.index);
       const int number = row.first_item / m.ranks, receiver = number * plan.tasks_of(row) + place;
       const hp::move_row& moved = how.row[number];
-      const int first_sender = hp::first_rank_of(p, hp::part_of_value(p, p.move[s.index].source));
+      const int first_sender = hp::first_rank_of(p, hp::detail::part_of_value(p, p.move[s.index].source));
       if (s.tile.dim >= 0) {
         const int source = p.move[s.index].source, target = p.move[s.index].target;
         const hp::box wanted = hp::box_of(p, target, rank);
@@ -124,8 +125,9 @@ struct plan_with_accesses {
         continue;
       }
       for (int k = how.sender_begin[receiver]; k < how.sender_begin[receiver + 1]; ++k)
-        use(hp::place_read(p, pulls.moves, s.index, moved), first_sender + how.sender[k], hp::access_mode::read);
-      use(hp::place_written(p, pulls.moves, s.index, moved), rank, hp::access_mode::write);
+        use(hp::detail::place_read(p, pulls.moves, s.index, moved), first_sender + how.sender[k],
+            hp::access_mode::read);
+      use(hp::detail::place_written(p, pulls.moves, s.index, moved), rank, hp::access_mode::write);
     }
   }
 };
@@ -155,7 +157,7 @@ struct lowered {
     return {plan_with_accesses{program, pulls, addresses, plan}, plan.machine, {hp::priority::reference_order, 0}};
   }
   static hp::exact_code exactly(const hp::planned_flow& f) {
-    hp::owned_exact_scratch x(f.flow().size, hp::queue_count(f.schedule().machine));
+    hp::detail::owned_exact_scratch x(f.flow().size, hp::queue_count(f.schedule().machine));
     return hp::check_exactly(f.flow(), f.schedule(), x).code;
   }
   hp::exact_code exactly() const { return exactly(with_accesses()); }
@@ -191,15 +193,17 @@ inline int first_overwritten(const lowered& l) {
   for (int s = 0; s < p.step.size; ++s) {
     if (!hp::is_in(p.step[s].phase, l.how.phases)) continue;
     std::vector<int> reads, writes;
-    hp::visit_values(p, p.step[s],
-                     [&](int v, bool written) { (written ? writes : reads).push_back(p.value[v].storage); });
+    hp::detail::visit_values(p, p.step[s],
+                             [&](int v, bool written) { (written ? writes : reads).push_back(p.value[v].storage); });
     if (!p.step[s].is_move || p.move[p.step[s].index].detaches) {
       if (!pass(reads, writes)) return s;
       continue;
     }
     const int m = p.step[s].index;
     for (const hp::move_row& row : l.pulls.of(m).row)
-      if (!pass({hp::place_read(p, l.pulls.moves, m, row)}, {hp::place_written(p, l.pulls.moves, m, row)})) return s;
+      if (!pass({hp::detail::place_read(p, l.pulls.moves, m, row)},
+                {hp::detail::place_written(p, l.pulls.moves, m, row)}))
+        return s;
   }
   for (int s = 0; s < p.storage.size; ++s)
     if (p.storage[s].home && !is_there(s)) return p.step.size;

@@ -38,12 +38,12 @@ TEST(ProgramOffload, LivesAreThoseThatAddressesArePlannedFor) {
     ASSERT_EQ(status.code, hp::offload_code::ok) << name << ": " << to_text(status.code) << " " << status.storage;
     const hp::growing_array<hp::extent_t> live = hp::live_bytes(o);
     const hp::growing_array<hp::storage_lifetime> lives = hp::lifetimes_of(p);
-    const hp::growing_array<hp::memory_interval> blocks = hp::temporaries_of(p, lives, hp::kinds_of_moves(p));
+    const hp::growing_array<hp::memory_interval> blocks = hp::detail::temporaries_of(p, lives, hp::kinds_of_moves(p));
     hp::extent_t most = 0;
     for (int i = 0; i < p.step.size; ++i) {
-      hp::extent_t bytes = hp::resident_bytes(p, lives, 0);
+      hp::extent_t bytes = hp::detail::resident_bytes(p, lives, 0);
       for (const hp::memory_interval& b : blocks)
-        if (b.first <= i && i <= b.last) bytes += hp::aligned(b.bytes);
+        if (b.first <= i && i <= b.last) bytes += hp::detail::aligned(b.bytes);
       EXPECT_EQ(live[i], bytes) << name << ", step " << i;
       most = hp::larger(most, bytes);
     }

@@ -37,7 +37,7 @@ TEST(ProgramPlan, TheTableHoldsEachTaskWithItsWaits) {
         EXPECT_EQ(one.item, row.first_item + one.rank);
         EXPECT_EQ(one.kernel + t.first_operation, row.step);
         EXPECT_LT(one.kernel, t.operations);
-        EXPECT_EQ(q, hp::first_queue(plan.machine, one.rank, row.kind));
+        EXPECT_EQ(q, hp::detail::first_queue(plan.machine, one.rank, row.kind));
         use = {row.kind, use.load + 1 + plan.duration[one.task]};
         const int first = one.task == 0 ? 0 : plan.wait_end[one.task - 1];
         ASSERT_EQ(one.wait_end - hp::wait_begin(t, r), plan.wait_end[one.task] - first);

@@ -29,10 +29,10 @@ TEST(ProgramSlots, AreThePlannedAddresses) {
   for (int n = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 500 : 40; n > 0; --n) {
     const hp::sharded_program p = programs::random_program(random);
     const hp::program_addresses a = hp::plan_addresses(p);
-    const hp::program_slots s = hp::slots_of(p, a);
+    const hp::program_slots s = hp::detail::slots_of(p, a);
     expect_laws(s);
     EXPECT_EQ(s.bytes[0], a.high_water[0]);
-    EXPECT_EQ(s.place.size, hp::place_count(p, hp::kinds_of_moves(p)));
+    EXPECT_EQ(s.place.size, hp::detail::place_count(p, hp::kinds_of_moves(p)));
     for (int i = 0; i < p.storage.size; ++i)
       EXPECT_TRUE(s.place[i].bytes == 0 || s.place[i].bytes >= p.storage[i].bytes);
   }
@@ -46,13 +46,13 @@ TEST(ProgramSlots, LookaheadKeepsMovesApartFromOtherTenants) {
     EXPECT_EQ(hp::plan_addresses(p, {.lookahead = 0}).high_water[0], least);
     for (const int lookahead : {1, 4, 100}) {
       const hp::program_addresses a = hp::plan_addresses(p, {.lookahead = lookahead});
-      const hp::program_slots s = hp::slots_of(p, a);
+      const hp::program_slots s = hp::detail::slots_of(p, a);
       expect_laws(s);
       EXPECT_GE(a.high_water[0], a.alive_maximum[0]);
       const hp::growing_array<hp::storage_lifetime> lives = hp::lifetimes_of(p);
       for (int i = 0; i < p.step.size; ++i) {
         if (!p.step[i].is_move) continue;
-        hp::visit_values(p, p.step[i], [&](int v, bool) {
+        hp::detail::visit_values(p, p.step[i], [&](int v, bool) {
           const int place = p.value[v].storage;
           for (int k = 0; k < p.storage.size; ++k) {
             if (k == place || !meet(s.place[k], s.place[place])) continue;
@@ -70,8 +70,9 @@ TEST(ProgramSlots, HoldForAnyAddresses) {
   for (int n = 0; n < 60; ++n) {
     hp::sharded_program p = programs::random_program(random, {3, 20, 600, 0.0});
     hp::program_addresses a = hp::plan_addresses(p);
-    for (hp::extent_t& offset : a.storage) offset = hp::storage_alignment * static_cast<hp::extent_t>(random() % 80);
-    expect_laws(hp::slots_of(p, a));
+    for (hp::extent_t& offset : a.storage)
+      offset = hp::detail::storage_alignment * static_cast<hp::extent_t>(random() % 80);
+    expect_laws(hp::detail::slots_of(p, a));
   }
 }
 

@@ -41,7 +41,7 @@ inline cache_plan random_cache_plan(const hp::sharded_program& p, std::mt19937& 
   const auto of = [&](int s) -> storage_state& { return state[static_cast<std::size_t>(s)]; };
   const auto storage_of = [&](int v) { return p.value[v].storage; };
   for (int v = 0; v < p.value.size; ++v)
-    if (hp::is_shown(p.graph, p.value[v].tensor)) of(storage_of(v)).shown = true;
+    if (hp::detail::is_shown(p.graph, p.value[v].tensor)) of(storage_of(v)).shown = true;
   for (int t = 0; t < p.home.size; ++t) {
     if (p.home[t] < 0) continue;
     const int s = storage_of(p.home[t]);
@@ -63,18 +63,18 @@ inline cache_plan random_cache_plan(const hp::sharded_program& p, std::mt19937& 
     of(s).here = true;
   };
   for (int i = 0; i < p.step.size; ++i) {
-    hp::visit_values(p, p.step[i], [&](int v, bool written) {
+    hp::detail::visit_values(p, p.step[i], [&](int v, bool written) {
       if (!written) bring(storage_of(v));
     });
     plan.action.push({kind::step, i});
-    hp::visit_values(p, p.step[i], [&](int v, bool written) {
+    hp::detail::visit_values(p, p.step[i], [&](int v, bool written) {
       if (!written) return;
       held[static_cast<std::size_t>(storage_of(v))] = v;
       of(storage_of(v)).here = true;
       of(storage_of(v)).copied = false;
       of(storage_of(v)).maker = p.step[i].is_move ? -1 : p.step[i].index;
     });
-    hp::visit_values(p, p.step[i], [&](int v, bool) {
+    hp::detail::visit_values(p, p.step[i], [&](int v, bool) {
       const int s = storage_of(v);
       if (!of(s).here || of(s).shown || !chance(rates.leaving)) return;
       if (!of(s).copied) plan.action.push({kind::store, s, plan.home_tier[s] > 0 ? plan.home_tier[s] : some_tier()});

@@ -89,7 +89,7 @@ struct classed {
   }
   hp::grown_execution_table table_of_class(const hp::program_plan& plan) const {
     hp::grown_execution_table t = hp::table_of(plan);
-    hp::list_readers_of_class(t, hp::class_words(l.program, hp::queues_per_rank(plan.machine)));
+    hp::detail::list_readers_of_class(t, hp::class_words(l.program, hp::detail::queues_per_rank(plan.machine)));
     return t;
   }
   hp::program_proof_code proof(const hp::grown_execution_table& t) const {
@@ -155,7 +155,7 @@ TEST(RankClass, NoBrokenPlanIsAccepted) {
         for (int& end : c.of_class.wait_end) end -= end > w ? 1 : 0;
       } else {
         one.word = below(hp::queue_count(c.of_class.machine));
-        const int kind = one.word % hp::queues_per_rank(c.of_class.machine);
+        const int kind = one.word % hp::detail::queues_per_rank(c.of_class.machine);
         const int tasks = c.table.queue_begin[kind + 1] - c.table.queue_begin[kind];
         if (tasks == 0) continue;
         one.threshold = 1 + below(tasks);
@@ -178,7 +178,7 @@ TEST(RankClass, ATableThatAnswersOtherwiseIsRefused) {
   ASSERT_GT(c.table.reader.size, 0);
   for (int i = 0; i < c.table.reader.size; ++i) {
     hp::grown_execution_table t = c.table;
-    t.reader[i] = (t.reader[i] + hp::queues_per_rank(c.of_class.machine)) % hp::queue_count(c.of_class.machine);
+    t.reader[i] = (t.reader[i] + hp::detail::queues_per_rank(c.of_class.machine)) % hp::queue_count(c.of_class.machine);
     EXPECT_NE(c.proof(t), hp::program_proof_code::ok) << i;
   }
   int swapped = 0;
@@ -201,7 +201,7 @@ constexpr bool proves_at_compile_time() {
   const hp::program_addresses a = hp::plan_addresses(p);
   const hp::program_plan plan = hp::lower_class(p, pulls, a);
   hp::grown_execution_table t = hp::table_of(plan);
-  hp::list_readers_of_class(t, hp::class_words(p, hp::queues_per_rank(plan.machine)));
+  hp::detail::list_readers_of_class(t, hp::class_words(p, hp::detail::queues_per_rank(plan.machine)));
   return plan.tasks() == 2 && plan.wait.size == 3 &&
          hp::prove_class(p, pulls, a, hp::micro_phases, plan.machine, t).code == hp::program_proof_code::ok;
 }

@@ -17,7 +17,7 @@ inline hp::program_addresses careless_addresses(std::mt19937& random, const hp::
   hp::program_addresses a = hp::plan_addresses(p);
   for (int k = 0; k < 3; ++k)
     a.storage[static_cast<int>(random() % static_cast<unsigned>(p.storage.size))] =
-        hp::storage_alignment * static_cast<hp::extent_t>(random() % 300);
+        hp::detail::storage_alignment * static_cast<hp::extent_t>(random() % 300);
   return a;
 }
 

@@ -54,7 +54,7 @@ class split_oracle {
   hp::rank_span receivers(int row) const { return plan_.ranks_of(plan_.row[row].part); }
   hp::rank_span senders(int row) const {
     if (!is_move(row)) return receivers(row);
-    return plan_.ranks_of(hp::part_of_value(l_.program, l_.program.move[move(row)].source));
+    return plan_.ranks_of(hp::detail::part_of_value(l_.program, l_.program.move[move(row)].source));
   }
   /// Ranks of the parts that the row works in.
   std::set<int> concerned(int row) const {
@@ -211,13 +211,13 @@ class split_oracle {
       if (e.kind == kinds::compute) {
         for (const int r : concerned(e.row))
           if (home(r) == p)
-            hp::visit_values(l_.program, l_.program.step[plan_.row[e.row].step],
-                             [&](int v, bool writes) { add(r, l_.program.value[v].storage, writes); });
+            hp::detail::visit_values(l_.program, l_.program.step[plan_.row[e.row].step],
+                                     [&](int v, bool writes) { add(r, l_.program.value[v].storage, writes); });
         continue;
       }
       const hp::move_row& of = l_.pulls.of(move(e.row)).row[plan_.row[e.row].first_item / ranks()];
-      const int from = hp::place_read(l_.program, l_.pulls.moves, move(e.row), of);
-      const int to = hp::place_written(l_.program, l_.pulls.moves, move(e.row), of);
+      const int from = hp::detail::place_read(l_.program, l_.pulls.moves, move(e.row), of);
+      const int to = hp::detail::place_written(l_.program, l_.pulls.moves, move(e.row), of);
       if (e.kind == kinds::open || e.kind == kinds::close)  // fills, and folds
         for (int r = receivers(e.row).first; r < receivers(e.row).first + receivers(e.row).count; ++r)
           if (home(r) == p) add(r, to, true);
@@ -231,7 +231,7 @@ class split_oracle {
     }
     const plan_with_accesses places{l_.program, l_.pulls, l_.addresses, plan_};
     std::vector<plan_with_accesses::lines> lines;
-    for (int i = 0; i < hp::place_count(l_.program, l_.pulls.moves); ++i) lines.push_back(places.of_place(i));
+    for (int i = 0; i < hp::detail::place_count(l_.program, l_.pulls.moves); ++i) lines.push_back(places.of_place(i));
     for (const std::vector<use>& uses : of_rank)
       for (const use& a : uses)
         for (const use& b : uses) {

@@ -20,7 +20,7 @@ using hp::split_task;
 
 /// The memory and its uses as a taskflow.
 struct memory_alone {
-  const hp::split_tasks& tasks;
+  const hp::detail::split_tasks& tasks;
   template <class Flow>
   void operator()(Flow& f) const {
     tasks.add_memory(f);
@@ -39,7 +39,7 @@ TEST(SplitTasks, AreThoseOfThePlanInItsOrder) {
     ASSERT_TRUE(l.status.ok());
     hp::growing_array<int> home;  // process 1 has no rank
     for (const int process : {2, 0, 2, 3}) home.push(process);
-    const hp::split_tasks tasks(l, l.run[0], home, 4);
+    const hp::detail::split_tasks tasks(l, l.run[0], home, 4);
     int row = 0, messages = 0;
     for (int t = 0; t < tasks.task.size; ++t) {
       const split_task& one = tasks.task[t];
@@ -79,7 +79,7 @@ TEST(SplitTasks, UseTheAddressesOfTheirPlaces) {
   const hp::program_plan& plan = l.run[0].plan;
   hp::growing_array<int> home;
   for (const int process : {1, 0, 1, 1}) home.push(process);
-  const hp::split_tasks tasks(l, l.run[0], home, 2);
+  const hp::detail::split_tasks tasks(l, l.run[0], home, 2);
   const memory_alone builds{tasks};
   hp::owned_taskflow f(hp::measure(builds));
   builds(f);
@@ -88,7 +88,7 @@ TEST(SplitTasks, UseTheAddressesOfTheirPlaces) {
     for (int b = 0; b < a; ++b)
       EXPECT_TRUE(f.slot[a].tier != f.slot[b].tier || f.slot[a].offset >= f.slot[b].offset + f.slot[b].bytes ||
                   f.slot[b].offset >= f.slot[a].offset + f.slot[a].bytes);
-  EXPECT_EQ(hp::uses_of_split_tasks(l.program, plan), f.size.accesses);
+  EXPECT_EQ(hp::detail::uses_of_split_tasks(l.program, plan), f.size.accesses);
   const programs::plan_with_accesses places{l.program, l.pulls, l.addresses, plan};
   using lines = std::tuple<int, int, int, bool>;  // rank, first line, its end, whether it is written
   for (int t = 0; t < tasks.task.size; ++t) {
@@ -97,7 +97,7 @@ TEST(SplitTasks, UseTheAddressesOfTheirPlaces) {
     std::set<lines> used, wanted;
     for (int a = f.task[t].access_begin; a < f.task[t].access_end; ++a) {
       const hp::access& u = f.access[a];
-      const int first = static_cast<int>(f.slot[u.slot].offset / hp::storage_alignment);
+      const int first = static_cast<int>(f.slot[u.slot].offset / hp::detail::storage_alignment);
       used.insert({u.slot / slots, first + u.begin, first + u.end, u.mode == hp::access_mode::write});
     }
     const hp::program_step& s = l.program.step[plan.row[one.row].step];
@@ -105,16 +105,16 @@ TEST(SplitTasks, UseTheAddressesOfTheirPlaces) {
       if (home[r] != one.process) continue;
       const auto want = [&](int place, bool writes) {
         const auto at = places.of_place(place);
-        constexpr int words = hp::storage_alignment / programs::plan_with_accesses::word;
+        constexpr int words = hp::detail::storage_alignment / programs::plan_with_accesses::word;
         if (at.begin < at.end) wanted.insert({r, at.begin / words, (at.end + words - 1) / words, writes});
       };
       if (!s.is_move) {
-        hp::visit_values(l.program, s, [&](int v, bool writes) { want(l.program.value[v].storage, writes); });
+        hp::detail::visit_values(l.program, s, [&](int v, bool writes) { want(l.program.value[v].storage, writes); });
         continue;
       }
       const hp::move_row& of = l.pulls.of(s.index).row[plan.row[one.row].first_item / 4];
-      want(hp::place_read(l.program, l.pulls.moves, s.index, of), false);
-      want(hp::place_written(l.program, l.pulls.moves, s.index, of), true);
+      want(hp::detail::place_read(l.program, l.pulls.moves, s.index, of), false);
+      want(hp::detail::place_written(l.program, l.pulls.moves, s.index, of), true);
     }
     EXPECT_EQ(used, wanted) << hp::name_of(one.kind) << " of row " << one.row;
   }

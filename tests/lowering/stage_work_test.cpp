@@ -45,7 +45,7 @@ TEST(stage_work, is_what_the_gradient_of_a_stages_input_needs) {
       std::vector<std::vector<int>> readers(static_cast<std::size_t>(p.step.size));
       std::vector<int> writer(static_cast<std::size_t>(p.value.size), -1);
       for (int i = 0; i < p.step.size; ++i)
-        visit_values(p, p.step[i], [&](int v, bool written) {
+        hyperparallel::detail::visit_values(p, p.step[i], [&](int v, bool written) {
           if (written)
             writer[static_cast<std::size_t>(v)] = i;
           else if (const int w = writer[static_cast<std::size_t>(v)]; w >= 0)
@@ -76,10 +76,11 @@ TEST(stage_work, is_what_the_gradient_of_a_stages_input_needs) {
 /// Of stages in a line, forward reads the one before, its gradient the one behind, and W what F and I have made.
 TEST(stage_work, of_stages_reads_its_neighbours) {
   const sharded_program p = program_of("tp-sp", 2, nullptr);
-  const growing_array<bool> reads = reads_of_works(p, work_of_steps(p), 3);
+  const growing_array<bool> reads = hyperparallel::detail::reads_of_works(p, work_of_steps(p), 3);
   const auto is_read = [&](int stage, stage_work reader, int other, stage_work made) {
-    return reads[(stage * micro_works + static_cast<int>(reader)) * 3 * micro_works + other * micro_works +
-                 static_cast<int>(made)];
+    return reads[(stage * hyperparallel::detail::micro_works + static_cast<int>(reader)) * 3 *
+                     hyperparallel::detail::micro_works +
+                 other * hyperparallel::detail::micro_works + static_cast<int>(made)];
   };
   constexpr stage_work f = stage_work::forward, in = stage_work::input_gradient, w = stage_work::weight_gradient;
   for (int t = 0; t < 3; ++t)

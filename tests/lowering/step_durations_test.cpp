@@ -69,9 +69,9 @@ TEST(StepDurations, AreOfTheWorkThatTheAccountCounts) {
     for (const hp::program_compute& c : p.compute) {
       const hp::operator_work w = hp::work_of(p, c);
       // What is not asked for takes less than a picosecond for each thousand.
-      EXPECT_EQ(hp::compute_duration(p, c, operations),
+      EXPECT_EQ(hp::detail::compute_duration(p, c, operations),
                 hp::larger(w.flops * 1000, (w.bytes_read + w.bytes_written + 500'000) / 1'000'000));
-      EXPECT_EQ(hp::compute_duration(p, c, bytes),
+      EXPECT_EQ(hp::detail::compute_duration(p, c, bytes),
                 hp::larger((w.bytes_read + w.bytes_written) * 1000, (w.flops + 500'000) / 1'000'000));
       own += p.graph.value_of(p.graph.op[c.op]).has_flops ? 1 : 0;
     }
@@ -80,10 +80,11 @@ TEST(StepDurations, AreOfTheWorkThatTheAccountCounts) {
 }
 
 TEST(StepDurations, DoNotOverflowWhereOperationsDo) {
-  EXPECT_EQ(hp::transfer_duration(hp::extent_t{1} << 60, {.bytes_per_nanosecond = 1000}), hp::extent_t{1} << 60);
+  EXPECT_EQ(hp::detail::transfer_duration(hp::extent_t{1} << 60, {.bytes_per_nanosecond = 1000}),
+            hp::extent_t{1} << 60);
 }
 
-constexpr hp::extent_t of_ten_bytes = hp::transfer_duration(10, {.bytes_per_nanosecond = 5});
+constexpr hp::extent_t of_ten_bytes = hp::detail::transfer_duration(10, {.bytes_per_nanosecond = 5});
 static_assert(of_ten_bytes == 2000);
 
 }  // namespace

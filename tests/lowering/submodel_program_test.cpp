@@ -76,21 +76,21 @@ std::pair<int, int> expect_lower_bound(const hp::sharded_program& p) {
   std::pair<int, int> unlike_and_alike{0, 0};
   std::map<std::tuple<int, int, int>, int> times;
   for (const hp::program_step& s : p.step) {
-    if (!s.is_move || !hp::is_hand_over(p, p.move[s.index])) continue;
+    if (!s.is_move || !hp::detail::is_hand_over(p, p.move[s.index])) continue;
     const hp::program_move& m = p.move[s.index];
     const hp::program_value& target = p.value[m.target];
-    ++times[{target.tensor, hp::part_of_value(p, m.target), s.micro_batch}];
+    ++times[{target.tensor, hp::detail::part_of_value(p, m.target), s.micro_batch}];
     EXPECT_FALSE(hp::is_partial(p.value[m.source].layout));
-    if (hp::is_by_position(p, m)) {
+    if (hp::detail::is_by_position(p, m)) {
       ++unlike_and_alike.second;
       continue;
     }
     ++unlike_and_alike.first;
-    const hp::move_plan plan = hp::plan_of_hand_over(p, m);
+    const hp::move_plan plan = hp::detail::plan_of_hand_over(p, m);
     EXPECT_EQ(plan.code, hp::move_code::ok);
     for (int r = 0; r < hp::position_count(target.layout.mesh); ++r) {
       hp::extent_t taken = 0;
-      hp::visit_taken(plan, r, [&](int, hp::extent_t elements) { taken += elements; });
+      hp::detail::visit_taken(plan, r, [&](int, hp::extent_t elements) { taken += elements; });
       EXPECT_EQ(taken, hp::volume(hp::box_of(p, m.target, r))) << p.graph.name_of_tensor(target.tensor);
     }
   }
@@ -120,13 +120,13 @@ TEST(submodel_program, one_activation_and_one_gradient_cross) {
     const hp::sharded_program p = hp::partition(g, plan).program;
     std::map<std::pair<int, int>, int> forward, backward;
     for (const hp::program_step& s : p.step) {
-      if (!s.is_move || !hp::is_hand_over(p, p.move[s.index])) continue;
+      if (!s.is_move || !hp::detail::is_hand_over(p, p.move[s.index])) continue;
       const hp::program_move& m = p.move[s.index];
       if (p.graph.tensor[p.value[m.source].tensor].shape.rank == 0) continue;
       EXPECT_LE(s.phase, hp::graph_phase::backward);
       ++(s.phase == hp::graph_phase::forward
              ? forward
-             : backward)[{hp::part_of_value(p, m.source), hp::part_of_value(p, m.target)}];
+             : backward)[{hp::detail::part_of_value(p, m.source), hp::detail::part_of_value(p, m.target)}];
     }
     using crossings = std::map<std::pair<int, int>, int>;
     EXPECT_EQ(forward, (crossings{{{0, 2}, 1}, {{1, 2}, 1}}));

@@ -24,7 +24,7 @@ TEST(tenancy, evicts_whom_addresses_one_by_one_name) {
       begin.push_back(below(addresses));
       end.push_back(std::min(addresses, begin.back() + below(12)));
     }
-    hp::tenancy m(places);
+    hp::detail::tenancy m(places);
     std::vector<int> tenant(addresses, -1);
     std::vector<char> known(places, 0), whole(places, 0);
     for (int i = 0; i < 40; ++i) {
@@ -60,7 +60,7 @@ TEST(tenancy, evicts_whom_addresses_one_by_one_name) {
 }
 
 constexpr bool what_is_left_of_a_range_stays_on_record() {
-  hp::tenancy m(3);
+  hp::detail::tenancy m(3);
   m.move_in(0, 0, 10);
   m.move_in(1, 4, 6);  // 0 keeps both ends
   m.move_in(2, 8, 12);

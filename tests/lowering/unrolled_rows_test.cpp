@@ -38,7 +38,7 @@ TEST(unrolled_rows, keep_the_laws_of_programs_for_every_schedule) {
     EXPECT_EQ(p.program.home.size, p.program.graph.tensor.size);
     schedules.insert(s.schedule->name);
   }
-  EXPECT_EQ(schedules.size(), std::size_t{published_schedule_count});
+  EXPECT_EQ(schedules.size(), std::size_t{hyperparallel::detail::published_schedule_count});
 }
 
 /// The schedule's own peak: chunks whose forward has begun and whose weights' gradient has not ended are those of which a
@@ -51,7 +51,7 @@ TEST(unrolled_rows, as_many_micro_batches_are_in_flight_as_the_schedule_says) {
     std::map<int, program_step> writer;                        // of each value
     for (int i = 0; i < p.step.size; ++i) {
       if (is_in(p.step[i].phase, update_phases)) continue;
-      visit_values(p, p.step[i], [&](int v, bool written) {
+      hyperparallel::detail::visit_values(p, p.step[i], [&](int v, bool written) {
         if (written) writer[v] = p.step[i];
         const auto made = writer.find(v);
         if (written || made == writer.end() || made->second.phase != graph_phase::forward) return;
@@ -100,8 +100,8 @@ TEST(unrolled_rows, one_part_and_one_micro_batch_are_the_program_itself) {
       const program_step &a = plain.step[i], &b = one.step[i];
       ASSERT_EQ(a.is_move, b.is_move);
       std::vector<int> left, right;
-      visit_values(plain, a, [&](int v, bool) { left.push_back(v); });
-      visit_values(one, b, [&](int v, bool) { right.push_back(v); });
+      hyperparallel::detail::visit_values(plain, a, [&](int v, bool) { left.push_back(v); });
+      hyperparallel::detail::visit_values(one, b, [&](int v, bool) { right.push_back(v); });
       ASSERT_EQ(left.size(), right.size());
       for (std::size_t k = 0; k < left.size(); ++k) same(left[k], right[k]);
     }

@@ -38,7 +38,7 @@ TEST(device_matrix, counts_multiply_all_axes_but_the_virtual_one) {
     for (int b = 1; b < 4; ++b) {
       const int sizes[] = {a, b};
       const char* plain[] = {"x", "y"};
-      const char* virtual_last[] = {"x", hp::interleaved_axis};
+      const char* virtual_last[] = {"x", hp::detail::interleaved_axis};
       EXPECT_EQ(hp::device_count(hp::make_mesh(plain, 2, sizes, 2).mesh), a * b);
       EXPECT_EQ(hp::device_count(hp::make_mesh(virtual_last, 2, sizes, 2).mesh), a);
       EXPECT_EQ(hp::copies_per_device(hp::make_mesh(virtual_last, 2, sizes, 2).mesh), b);

@@ -78,7 +78,7 @@ TEST(flatten_axes, refuses_a_taken_name_and_a_range_outside_the_mesh) {
 }
 
 TEST(sub_mesh, the_virtual_axis_stays_virtual_where_it_is_kept) {
-  const char* names[] = {"x", hp::interleaved_axis};
+  const char* names[] = {"x", hp::detail::interleaved_axis};
   const int sizes[] = {4, 2};
   const hp::mesh_value parent = hp::make_mesh(names, 2, sizes, 2).mesh;
   EXPECT_FALSE(hp::sub_mesh(parent, names, 1).mesh.interleaved);

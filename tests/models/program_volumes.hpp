@@ -46,7 +46,7 @@ inline hp::extent_t received_bytes(const hp::sharded_program& p, hp::graph_phase
     const int tensor = p.value[p.move[s.index].target].tensor;
     const hp::graph_tensor& t = p.graph.tensor[tensor];
     if (t.shape.rank == 0 || traffic_of(p.graph, tensor) != what) continue;
-    if (!hp::name_matches(pattern, p.graph.name_of_tensor(tensor))) continue;
+    if (!hp::detail::name_matches(pattern, p.graph.name_of_tensor(tensor))) continue;
     bytes += hp::times_of(p, s) * received_elements(p, s.index) * hp::bytes_of(t.type);
   }
   return bytes;

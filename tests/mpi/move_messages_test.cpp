@@ -44,22 +44,26 @@ struct moved {
   hp::program_pulls pulls;
   const hp::mpi_world& world;
   hp::program_memory alone, own;
-  hp::detail::light_vector<hp::move_task> tasks;
+  hp::detail::light_vector<hp::detail::move_task> tasks;
   std::deque<move_messages> parts;
   std::deque<hp::arena> staging;
 
   moved(const hp::sharded_program& p, std::mt19937& random)
       : program(p),
-        slots(hp::slots_of(program, hp::plan_addresses(program))),
+        slots(hp::detail::slots_of(program, hp::plan_addresses(program))),
         pulls(hp::pulls_of(program)),
         world(world_of(hp::position_count(p.mesh.shape))),
         alone(program, slots),
         own(program, slots, world.hosted()),
-        tasks(hp::transfers_of(program, pulls, alone, 0)) {
+        tasks(hp::detail::transfers_of(program, pulls, alone, 0)) {
     for (int i = 0; i < pulls.of(0).row.size; ++i) {
       const hp::move_row& row = pulls.of(0).row[i];
-      const auto source = [&](int rank) { return own.address(hp::place_read(program, pulls.moves, 0, row), rank); };
-      const auto target = [&](int rank) { return own.address(hp::place_written(program, pulls.moves, 0, row), rank); };
+      const auto source = [&](int rank) {
+        return own.address(hp::detail::place_read(program, pulls.moves, 0, row), rank);
+      };
+      const auto target = [&](int rank) {
+        return own.address(hp::detail::place_written(program, pulls.moves, 0, row), rank);
+      };
       move_messages& one = parts.emplace_back(world, program, pulls.of(0), 0, i, source, target);
       one.prepare(staging.emplace_back(one.staging_bytes()).data());
     }
@@ -83,7 +87,7 @@ struct moved {
     }
   }
   void run() {
-    for (const hp::move_task& t : tasks) t.run();
+    for (const hp::detail::move_task& t : tasks) t.run();
     for (move_messages& one : parts) {
       start(one, run_health::sound);
       one.look();

@@ -156,7 +156,8 @@ TEST(mpi_program_checks, find_a_bit_that_a_task_sets_wrongly) {
       const std::int64_t calls = of_process(flipping::calls, p), stride = tested::exhaustive() ? 3 : calls / 3 + 1;
       for (std::int64_t k = flips % stride; k < calls; k += stride, ++flips) {
         c.run.set_first_values();
-        flipping::begin(world.process() == p ? k : -1, hp::mix_bits(static_cast<std::uint64_t>(k + 1000 * flips)));
+        flipping::begin(world.process() == p ? k : -1,
+                        hp::detail::mix_bits(static_cast<std::uint64_t>(k + 1000 * flips)));
         const std::string found = found_by([&] { c.step(0); });
         ASSERT_EQ(found.find(world.name(p) + ": step "), 0u) << m.strategy << ", call " << k << ": " << found;
         ASSERT_NE(found.find("differs between two runs of the task"), std::string::npos) << found;
@@ -197,7 +198,7 @@ TEST(mpi_program_checks, find_a_bit_that_flips_in_a_message) {
         for (std::int64_t k = flips % stride; k < sent; k += stride, ++flips) {
           c.run.set_first_values();
           posted_messages::damage(world.process() == p ? k : -1,
-                                  hp::mix_bits(static_cast<std::uint64_t>(k + 77 * flips)));
+                                  hp::detail::mix_bits(static_cast<std::uint64_t>(k + 77 * flips)));
           const std::string found = found_by([&] { c.step(0); });
           ASSERT_NE(found.find("is not what was written: its checksum has changed"), std::string::npos)
               << m.strategy << ", message " << k << ": " << found;
@@ -296,7 +297,7 @@ TEST(mpi_program_checks, find_a_bit_that_changes_between_steps) {
     const hp::sharded_program& p = c.program();
     std::vector<bool> used(static_cast<std::size_t>(p.value.size), false);
     for (const hp::program_step& s : p.step)
-      hp::visit_values(p, s, [&](int v, bool) { used[static_cast<std::size_t>(v)] = true; });
+      hp::detail::visit_values(p, s, [&](int v, bool) { used[static_cast<std::size_t>(v)] = true; });
     for (int v = 0; v < p.value.size; ++v) {
       const int t = p.value[v].tensor;
       if (p.home[t] != v || !used[static_cast<std::size_t>(v)]) continue;
@@ -306,7 +307,7 @@ TEST(mpi_program_checks, find_a_bit_that_changes_between_steps) {
         c.step(0);
         if (world.hosts(r))
           flipping::flip(c.block_of(v, r), hp::volume(hp::box_of(p, v, r)) * 4,
-                         hp::mix_bits(static_cast<std::uint64_t>(number)));
+                         hp::detail::mix_bits(static_cast<std::uint64_t>(number)));
         const std::string who = world.name(world.process_of(r)),
                           what = "\"" + c.name_of(v) + "\" of rank " + std::to_string(r) +
                                  " is not what was written: its checksum has changed";

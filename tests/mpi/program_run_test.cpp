@@ -37,7 +37,7 @@ struct small_world {
 
   explicit small_world(bool data_parallel)
       : lowered(hp::lower(small_models::two_layers_on(4, data_parallel, hp::f64), {}, hp::micro_phases)),
-        slots(hp::slots_of(program, lowered.addresses)),
+        slots(hp::detail::slots_of(program, lowered.addresses)),
         memory(program, slots, world.hosted()),
         run(world, lowered, lowered.run[0], memory, &kernels) {
     for (int t = 0; t < program.home.size; ++t) {
@@ -66,8 +66,8 @@ TEST(mpi_program_run, is_the_share_of_a_run_within_one_process) {
     EXPECT_EQ(out.complaint, "");
     EXPECT_FALSE(out.is_final);
     hp::program_memory all(w.program, w.slots);
-    hp::program_tasks tasks(w.program, w.pulls, all, &kernels);
-    hp::program_run alone(w.program, w.lowered.run[0], tasks, {});
+    hp::detail::program_tasks tasks(w.program, w.pulls, all, &kernels);
+    hp::detail::program_run alone(w.program, w.lowered.run[0], tasks, {});
     EXPECT_EQ(w.run.reads(), alone.reads());
     for (int s = 0; s < w.program.storage.size; ++s) {
       EXPECT_EQ(w.run.writes(s), alone.writes(s));

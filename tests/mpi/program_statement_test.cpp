@@ -16,7 +16,7 @@ namespace {
 
 std::string statement(const hp::graph& g, const char* name, int ranks = 8) {
   const hp::sharded_program p = hp::partition(g, hp::strategy_called(name, ranks).strategy);
-  return hp::statement_of(p, hp::kinds_of_moves(p));
+  return hp::detail::statement_of(p, hp::kinds_of_moves(p));
 }
 
 TEST(program_statement, is_the_same_for_the_same_program_alone) {

@@ -43,7 +43,7 @@ counted_bytes busiest_by_level(const hp::mpi_world& world, const hp::interconnec
     counted_bytes here(levels);
     for (int from = 0; from < world.ranks(); ++from) {
       const int pair = world.process_of(from) * world.processes() + world.process_of(to);
-      hp::visit_links(links, from, to, [&](int level) {
+      hp::detail::visit_links(links, from, to, [&](int level) {
         here[static_cast<std::size_t>(level)] += from == to ? 0 : posted[static_cast<std::size_t>(pair)];
       });
     }
@@ -68,7 +68,7 @@ TEST(mpi_program_traffic, is_over_each_level_what_the_account_says) {
     const counted_bytes most = busiest_by_level(world, links);
     const hp::sharded_program& p = run.world().program();
     const hp::program_moves moves = hp::kinds_of_moves(p, links);
-    const hp::traffic_account account = hp::traffic_of(p, moves, hp::loads_of_moves(p, moves));
+    const hp::traffic_account account = hp::traffic_of(p, moves, hp::detail::loads_of_moves(p, moves));
     for (std::size_t l = 0; l < most.size(); ++l) {
       EXPECT_EQ(most[l], account.by_level[l]) << "level " << l;
       EXPECT_GT(most[l], 0) << "level " << l;

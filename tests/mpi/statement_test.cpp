@@ -19,10 +19,10 @@ TEST(statement_of, says_everything_about_a_plan) {
   from.partial[0] = hp::reduce_op::sum;
   hp::append_cut(to, {1, 0, 1, 2});
   hp::append_cut(to, {1, 1, 2, 2});
-  const std::string text = hp::statement_of(hp::plan_move(from, to, {16, 8}), hp::bf16);
+  const std::string text = hp::detail::statement_of(hp::plan_move(from, to, {16, 8}), hp::bf16);
   EXPECT_EQ(text.find("shape 16x8\nelement bf16\nmesh 2x4\nsource [1, -], axis 0 is partial sum\n"), 0U) << text;
   EXPECT_NE(text.find("target [-, 0 1(pre 2, size 2)]\nstep "), std::string::npos) << text;
-  EXPECT_NE(hp::statement_of(hp::plan_move(to, to, {16, 8}), std::size_t{12}).find("element of 12 bytes"),
+  EXPECT_NE(hp::detail::statement_of(hp::plan_move(to, to, {16, 8}), std::size_t{12}).find("element of 12 bytes"),
             std::string::npos);
 }
 
@@ -44,7 +44,7 @@ TEST(statement_of, tells_all_plans_of_a_small_world_apart) {
               emitted += " " + std::to_string(t.part.dim[d].begin) + " " + std::to_string(t.part.dim[d].end);
           }
         }
-      const auto [known, is_new] = transfers.emplace(hp::statement_of(p, hp::f32), emitted);
+      const auto [known, is_new] = transfers.emplace(hp::detail::statement_of(p, hp::f32), emitted);
       EXPECT_TRUE(is_new || known->second == emitted) << known->first;
     }
   EXPECT_EQ(transfers.size(), all.size() * (all.size() - 1) + 1);  // all pairs, and one for all that do not move

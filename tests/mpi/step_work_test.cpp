@@ -50,7 +50,7 @@ std::vector<hp::dynamic_dtensor::block> blocks_of(const hp::layout_value& l, con
     unsigned term = 0;
     for (int a = 0; a < l.mesh.axis_count; ++a)
       if (l.partial[a] != hp::reduce_op::none) term = term * 8 + static_cast<unsigned>(c.at[a]) + 1;
-    const auto bytes = hp::allocate_block(hp::volume(b) * static_cast<std::int64_t>(sizeof(T)));
+    const auto bytes = hp::detail::allocate_block(hp::volume(b) * static_cast<std::int64_t>(sizeof(T)));
     T* at = reinterpret_cast<T*>(bytes.get());
     for (hp::extent_t i = b.dim[0].begin; i < b.dim[0].end; ++i)
       for (hp::extent_t j = b.dim[1].begin; j < b.dim[1].end; ++j)
@@ -102,7 +102,7 @@ void expect_as_in_one_process(const way& w, hp::data_type type, const std::vecto
                               move.target<T>(r, t).size_bytes()),
                   0)
             << name_of(w.transport) << " rank " << r << "\n"
-            << hp::statement_of(move.plan(t), type);
+            << hp::detail::statement_of(move.plan(t), type);
       ASSERT_EQ(move.received(r), least[static_cast<std::size_t>(r)]);
     }
   }
@@ -110,8 +110,8 @@ void expect_as_in_one_process(const way& w, hp::data_type type, const std::vecto
 
 void expect_as_in_one_process(const way& w, hp::data_type type, hp::reduce_op first, hp::reduce_op second) {
   const std::vector<hp::layout_value> all = layouts_with_terms({2, {2, 4}}, first, second);
-  hp::visit_element_type(type,
-                         [&](auto stored) { expect_as_in_one_process<typename decltype(stored)::type>(w, type, all); });
+  hp::detail::visit_element_type(
+      type, [&](auto stored) { expect_as_in_one_process<typename decltype(stored)::type>(w, type, all); });
 }
 
 TEST(step_work, folds_sums_in_the_order_of_positions) {

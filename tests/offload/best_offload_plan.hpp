@@ -68,7 +68,7 @@ void for_each_order(const hp::offload_program& p, const Visit& visit) {
   do {
     hp::growing_array<int> one;
     for (const int q : order) one.push(q);
-    if (hp::check_order(p, one).code == hp::offload_plan_code::ok) visit(one);
+    if (hp::detail::check_order(p, one).code == hp::offload_plan_code::ok) visit(one);
   } while (std::next_permutation(order.begin(), order.end()));
 }
 

@@ -14,7 +14,7 @@ namespace {
 /// current version, room is taken and given back in turns, and periods look alike.
 void expect_versions(const hp::offload_program& p, const hp::use_chains& c, const hp::offload_plan& plan, int s) {
   const auto copies = hp::copies_of(c, plan.gap.item);
-  const unsigned home = hp::home_tiers(c, plan.gap.item, s);
+  const unsigned home = hp::detail::home_tiers(c, plan.gap.item, s);
   bool never_written = true;
   for (int a = 0; a < p.storage[s].access_count; ++a)
     never_written = never_written && !p.access[p.storage[s].first_access + a].writes;
@@ -61,7 +61,7 @@ TEST(offload_copies, follow_versions_over_periods) {
         continue;
       }
       (copies[g].needs_store ? stores : clean) += 1;
-      EXPECT_TRUE(!c.gap[g].wraps || hp::starts_away(c, plan.gap.item, c.gap[g].storage));
+      EXPECT_TRUE(!c.gap[g].wraps || hp::detail::starts_away(c, plan.gap.item, c.gap[g].storage));
     }
   }
   EXPECT_GT(stores, 1000);

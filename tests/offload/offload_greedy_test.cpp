@@ -16,7 +16,7 @@ namespace {
 struct greedy_run {
   hp::offload_program p;
   hp::offload_clock clock{p};
-  hp::greedy_planner greedy{clock};
+  hp::detail::greedy_planner greedy{clock};
   hp::offload_plan plan{};
 };
 
@@ -31,7 +31,7 @@ TEST(offload_greedy, covers_every_budget_from_the_least_on_and_runs) {
     const auto live = hp::live_bytes(drawn);
     greedy_run run{drawn};
     auto& [p, clock, greedy, plan] = run;
-    for (int taste = 0; taste < hp::cover_tastes; ++taste) {
+    for (int taste = 0; taste < hp::detail::cover_tastes; ++taste) {
       plan = {};
       const bool covered = greedy.cover(static_cast<hp::cover_taste>(taste), p.tier[0].capacity, plan.gap);
       EXPECT_TRUE(covered || static_cast<hp::cover_taste>(taste) != hp::cover_taste::farthest);
@@ -45,9 +45,9 @@ TEST(offload_greedy, covers_every_budget_from_the_least_on_and_runs) {
         EXPECT_LE(level, p.tier[0].capacity);
       }
       hp::extent_t last = 0;
-      for (int way = 0; way < hp::fetch_issues; ++way)
+      for (int way = 0; way < hp::detail::fetch_issues; ++way)
         for (int early = 0; early < 2; ++early) {
-          greedy.issue(static_cast<hp::fetch_issue>(way), early == 1, plan.gap);
+          greedy.issue(static_cast<hp::detail::fetch_issue>(way), early == 1, plan.gap);
           ASSERT_EQ(hp::check(p, plan).code, hp::offload_plan_code::ok);
           const hp::extent_t time = clock.run(plan.gap.item);
           if (way == 0) {

@@ -19,12 +19,12 @@ TEST(offload_order, carries_decisions_over) {
     for (int q = 0; q < p.op.size; ++q) given.push(q);
     const hp::offload_plan plan = random_plan(d, p);
     const hp::use_chains c = hp::chains_of(p);
-    EXPECT_EQ(hp::carried_over(c, given, plan.gap, c, given, hp::rights_of(p, c)), plan.gap);
+    EXPECT_EQ(hp::detail::carried_over(c, given, plan.gap, c, given, hp::rights_of(p, c)), plan.gap);
     hp::offload_plan moved;
     moved.order = random_order(d, p);
     const hp::offload_program r = hp::reordered(p, moved.order);
     const hp::use_chains rc = hp::chains_of(r);
-    moved.gap = hp::carried_over(c, given, plan.gap, rc, moved.order, hp::rights_of(r, rc));
+    moved.gap = hp::detail::carried_over(c, given, plan.gap, rc, moved.order, hp::rights_of(r, rc));
     ASSERT_EQ(hp::check(p, moved).code, hp::offload_plan_code::ok);
     for (int g = 0; g < rc.gap.size; ++g)
       for (int k = 0; k < c.gap.size; ++k) {

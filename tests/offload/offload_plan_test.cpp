@@ -103,12 +103,12 @@ TEST(offload_plan, takes_exactly_the_orders_without_conflict) {
     hp::growing_array<int> order = random_order(d, p);
     EXPECT_TRUE(order_is_legal(p, order));
     std::swap(order[d.below(p.op.size)], order[d.below(p.op.size)]);
-    const bool accepted = hp::check_order(p, order).code == code::ok;
+    const bool accepted = hp::detail::check_order(p, order).code == code::ok;
     EXPECT_EQ(accepted, order_is_legal(p, order));
     legal += accepted ? 1 : 0;
     EXPECT_TRUE(!accepted || hp::check(hp::reordered(p, order)).code == hp::offload_code::ok);
     order[0] = order[1];
-    EXPECT_EQ(hp::check_order(p, order).code, code::order_is_no_permutation);
+    EXPECT_EQ(hp::detail::check_order(p, order).code, code::order_is_no_permutation);
   }
   EXPECT_GT(legal, all / 20);
   EXPECT_LT(legal, all);

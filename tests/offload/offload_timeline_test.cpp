@@ -26,7 +26,7 @@ void expect_sequence_fits(const hp::offload_program& p, const hp::offload_plan& 
   const hp::use_chains c = hp::chains_of(p);
   hp::extent_t alive = 0;
   for (int s = 0; s < p.storage.size; ++s)
-    if (p.storage[s].persistent && p.storage[s].access_count > 0 && !hp::starts_away(c, plan.gap.item, s))
+    if (p.storage[s].persistent && p.storage[s].access_count > 0 && !hp::detail::starts_away(c, plan.gap.item, s))
       alive += p.storage[s].bytes;
   int next = 0;
   hp::extent_t now = 0, peak = alive;

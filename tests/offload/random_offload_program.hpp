@@ -66,7 +66,7 @@ inline hp::growing_array<int> random_order(draw& d, const hp::offload_program& p
   for (int i = 4 * p.op.size; i > 0; --i) {
     const int at = d.below(p.op.size - 1);
     std::swap(order[at], order[at + 1]);
-    if (hp::check_order(p, order).code != hp::offload_plan_code::ok) std::swap(order[at], order[at + 1]);
+    if (hp::detail::check_order(p, order).code != hp::offload_plan_code::ok) std::swap(order[at], order[at + 1]);
   }
   return order;
 }

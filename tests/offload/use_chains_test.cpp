@@ -137,7 +137,7 @@ TEST(use_chains, times_operators_by_queues_and_conflicts) {
     }
     EXPECT_EQ(t.total, latest);
     EXPECT_GE(t.total, compute);
-    for (const hp::storage_gap& g : c.gap) EXPECT_GE(hp::gap_time(t, g), 0);
+    for (const hp::storage_gap& g : c.gap) EXPECT_GE(hp::detail::gap_time(t, g), 0);
   }
 }
 

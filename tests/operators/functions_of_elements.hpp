@@ -28,7 +28,7 @@ void add_listed(functions& all) {
     hp::partial_words w = hp::operator_value_of<Of>.partials;
     if constexpr (requires { Of::linear; })
       for (const hp::reduce_op op : {hp::reduce_op::sum, hp::reduce_op::avg})
-        hp::say_all(w, Of::linear, op, hp::partial_mode::each);
+        hp::detail::say_all(w, Of::linear, op, hp::partial_mode::each);
     return w;
   };
   (all.push_back({Operator::name, Operands, words(std::type_identity<Operator>{})}), ...);
@@ -48,7 +48,7 @@ inline const functions all = [] {
   };
   add(1, algebra::copies, {"identity", "clone"});
   add(1, algebra::casts, {"cast"});
-  add(1, hp::rising(algebra::scales, 0), {"dropout"});
+  add(1, hp::detail::rising(algebra::scales, 0), {"dropout"});
   add(1, algebra::multiplies, {"reciprocal"});
   add(1, algebra::rises,
       {"relu6", "leaky_relu", "elu", "clamp", "expm1", "log_sigmoid", "hard_sigmoid", "sinh", "asinh", "atan", "erf",

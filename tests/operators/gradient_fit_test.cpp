@@ -22,7 +22,7 @@ struct backward {
 };
 template <hp::fixed_string Text>
 constexpr bool writes(const hp::factor_rule& made) {
-  return hp::writes_rule(hp::operator_value_of<backward<Text>>, made);
+  return hp::detail::writes_rule(hp::operator_value_of<backward<Text>>, made);
 }
 
 TEST(GradientFit, RulesAreComparedByWhatTheySay) {
@@ -36,8 +36,8 @@ TEST(GradientFit, RulesAreComparedByWhatTheySay) {
 TEST(GradientFit, OperatorsWithoutATextTakeTheRightNumberOfTensors) {
   constexpr const hp::operator_value &contract = hp::operator_value_of<ops::contract>,
                                      &reduce = hp::operator_value_of<ops::reduce>;
-  static_assert(hp::writes_rule(contract, product) && !hp::writes_rule(contract, matrix));
-  static_assert(hp::writes_rule(reduce, matrix) && !hp::writes_rule(reduce, product));
+  static_assert(hp::detail::writes_rule(contract, product) && !hp::detail::writes_rule(contract, matrix));
+  static_assert(hp::detail::writes_rule(reduce, matrix) && !hp::detail::writes_rule(reduce, product));
 }
 
 template <class Backward>
@@ -45,7 +45,7 @@ constexpr int unfit(const char* text, bool trusted = false) {
   hp::gradient_writer w(hp::builtin_list);
   w.backward<backward<"*->*">>("g0>0");
   w.backward<Backward>(text);
-  return hp::unfit_backward(plain, w, matrix, trusted);
+  return hp::detail::unfit_backward(plain, w, matrix, trusted);
 }
 
 TEST(GradientFit, TheFirstThatDoesNotFitIsNamed) {
@@ -54,10 +54,10 @@ TEST(GradientFit, TheFirstThatDoesNotFitIsNamed) {
   static_assert(unfit<backward<"aB->aB">>("g0>0") == 1 && unfit<backward<"aB->aB">>("g0>0", true) == -1);
   hp::gradient_writer many(hp::builtin_list);
   for (int i = 0; i <= hp::max_gradient_rules; ++i) many.backward<backward<"*->*">>("g0>0");
-  EXPECT_EQ(hp::unfit_backward(plain, many, matrix, false), hp::max_gradient_rules);
+  EXPECT_EQ(hp::detail::unfit_backward(plain, many, matrix, false), hp::max_gradient_rules);
   hp::gradient_writer by_number(hp::builtin_list);
   by_number.backward(hp::id_of<ops::scale>, "g0>0");
-  EXPECT_EQ(hp::unfit_backward(plain, by_number, matrix, false), 0);
+  EXPECT_EQ(hp::detail::unfit_backward(plain, by_number, matrix, false), 0);
 }
 
 template <unsigned Operands, unsigned Indices = 0>
@@ -67,7 +67,7 @@ constexpr int passing(const char* text, hp::operand_ranks ranks) {
   value.indices = Indices;
   hp::gradient_writer w(hp::builtin_list);
   w.backward<ops::reduce>("g0>1");
-  return hp::unfit_backward(value, w, rule_of(text, ranks), true);
+  return hp::detail::unfit_backward(value, w, rule_of(text, ranks), true);
 }
 
 TEST(GradientFit, TheGradientPassesToOperandsOfTheResultsDimsAlone) {

@@ -170,7 +170,7 @@ inline tensor adapted(const tensor& mine, const hp::shape& whole, const hp::layo
   std::int64_t identity = 0;
   for (int a = 0; a < to.mesh.axis_count; ++a) {
     const bool fills = from.partial[a] == hp::reduce_op::none && to.partial[a] != hp::reduce_op::none;
-    if (!fills || hp::is_idempotent(to.partial[a]) || c.at[a] == 0) continue;
+    if (!fills || hp::detail::is_idempotent(to.partial[a]) || c.at[a] == 0) continue;
     is_identity = true;
     identity = to.partial[a] == hp::reduce_op::prod ? 1 : 0;
   }

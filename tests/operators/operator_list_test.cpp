@@ -105,12 +105,12 @@ TEST(OperatorList, BuiltInOperatorsComeFirst) {
   using list = hp::operators<hp::builtin, plain>;
   for (int i = 0; i < hp::builtin_operator_count; ++i) {
     const hp::operator_id op = static_cast<hp::operator_id>(i);
-    EXPECT_TRUE(hp::is_builtin(op));
+    EXPECT_TRUE(hp::detail::is_builtin(op));
     EXPECT_EQ(&list::list[op], &hp::builtin_list[op]);
   }
   EXPECT_STREQ(hp::builtin_list[hp::id_of<hp::ops::contract>].name, "contract");
   EXPECT_STREQ(hp::builtin_list[hp::id_of<hp::ops::update_bias>].name, "update_bias");
-  EXPECT_FALSE(hp::is_builtin(list::list.id_of(hp::operator_value_of<plain>)));
+  EXPECT_FALSE(hp::detail::is_builtin(list::list.id_of(hp::operator_value_of<plain>)));
 }
 
 struct text_counts {
@@ -163,7 +163,7 @@ hp::partial_words of_sums(const hp::partial_words& w) {
   hp::partial_words sums = hp::refuse_partials();
   for (int o = 0; o < hp::max_operands; ++o)
     for (const hp::reduce_op op : {hp::reduce_op::sum, hp::reduce_op::avg})
-      if (const hp::partial_word word = word_of(w, o, op); word != hp::partial_word{})
+      if (const hp::detail::partial_word word = hp::detail::word_of(w, o, op); word != hp::detail::partial_word{})
         hp::say(sums, o, op, word.mode, word.out);
   return sums;
 }
@@ -175,7 +175,7 @@ TEST(OperatorList, OnlyLinearBuiltInOperatorsTakeTerms) {
     const hp::operator_value& row = hp::builtin_list[static_cast<hp::operator_id>(i)];
     unsigned alone = 0;
     for (int o = 0; o < hp::max_operands; ++o)
-      if (word_of(row.partials, o, hp::reduce_op::sum).mode == hp::partial_mode::each) alone |= 1u << o;
+      if (hp::detail::word_of(row.partials, o, hp::reduce_op::sum).mode == hp::partial_mode::each) alone |= 1u << o;
     if (of_sums(row.partials) == hp::linear_together(~0u)) pass.insert(row.name);
     if (alone == 0) continue;
     linear.insert(row.name);

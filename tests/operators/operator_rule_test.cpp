@@ -49,7 +49,7 @@ constexpr bool yields(const hp::factor_rule& r) {
 static_assert(yields(hp::rule_of<hp::ops::sum, 3, 3>) && !yields(hp::ops::matmul::rule) &&
               !yields(hp::ops::grouped_swiglu::rule));
 constexpr hp::partial_mode mode_of_sums(const hp::factor_rule& r, int operand) {
-  return hp::word_of(r.partials, operand, hp::reduce_op::sum).mode;
+  return hp::detail::word_of(r.partials, operand, hp::reduce_op::sum).mode;
 }
 static_assert(mode_of_sums(hp::rule_of<hp::ops::sum, 2, 2>, 0) == hp::partial_mode::together &&
               mode_of_sums(hp::rule_of<hp::ops::sum, 2, 2>, 1) == hp::partial_mode::together);
@@ -99,8 +99,8 @@ constexpr bool is_listed(const hp::rule_result& made, const hp::operand_ranks& r
   same = same && a.factor_count == b.factor_count && a.operand_count == b.operand_count;
   for (int f = 0; f < b.factor_count && same; ++f)
     same = a.factor[f].kind == b.factor[f].kind && a.factor[f].op == b.factor[f].op;
-  for (int i = 0; i < b.operand_count && same; ++i) same = hp::same_factors(a.operand[i], b.operand[i]);
-  for (int i = 0; i < b.result_count && same; ++i) same = hp::same_factors(a.result[i], b.result[i]);
+  for (int i = 0; i < b.operand_count && same; ++i) same = hp::detail::same_factors(a.operand[i], b.operand[i]);
+  for (int i = 0; i < b.result_count && same; ++i) same = hp::detail::same_factors(a.result[i], b.result[i]);
   return same;
 }
 constexpr bool are_listed() {

@@ -15,29 +15,29 @@ TEST(OperatorValue, SaysNothingOfPartialOperandsUnlessTold) {
   constexpr hp::operator_value value{"mine", "*->*"};
   EXPECT_EQ(value.unit, hp::compute_unit::vector);
   EXPECT_EQ(value.partials, hp::refuse_partials());
-  EXPECT_FALSE(hp::passes_sums_together(rule_with(value.partials)));
-  EXPECT_FALSE(hp::passes_sums_of(rule_with(value.partials), 0));
+  EXPECT_FALSE(hp::detail::passes_sums_together(rule_with(value.partials)));
+  EXPECT_FALSE(hp::detail::passes_sums_of(rule_with(value.partials), 0));
 }
 
 TEST(OperatorValue, SumsPassTogetherOrAlone) {
   const hp::factor_rule together = rule_with(hp::linear_together(0b11u)), alone = rule_with(hp::linear_in_each(0b10u));
-  EXPECT_TRUE(hp::passes_sums_together(together));
-  EXPECT_FALSE(hp::passes_sums_of(together, 0) || hp::passes_sums_of(together, 1));
-  EXPECT_FALSE(hp::passes_sums_together(alone) || hp::passes_sums_of(alone, 0));
-  EXPECT_TRUE(hp::passes_sums_of(alone, 1));
+  EXPECT_TRUE(hp::detail::passes_sums_together(together));
+  EXPECT_FALSE(hp::detail::passes_sums_of(together, 0) || hp::detail::passes_sums_of(together, 1));
+  EXPECT_FALSE(hp::detail::passes_sums_together(alone) || hp::detail::passes_sums_of(alone, 0));
+  EXPECT_TRUE(hp::detail::passes_sums_of(alone, 1));
 }
 
 // Only where a result lies like any operand may an operator be placed by where its operands lie.
 TEST(OperatorValue, SumsPassTogetherOnlyThroughPointwiseRules) {
   const hp::partial_words words = hp::linear_together(0b11u);
-  EXPECT_TRUE(hp::passes_sums_together(rule_with(words, "ab,ab->ab,ab")));
-  EXPECT_FALSE(hp::passes_sums_together(rule_with(words, "aB,aB->aB"))) << "a dim that is whole";
-  EXPECT_FALSE(hp::passes_sums_together(rule_with(words, "ab,ba->ab"))) << "dims in another order";
-  EXPECT_FALSE(hp::passes_sums_together(rule_with(words, "ab,ab->ba")));
-  EXPECT_FALSE(hp::passes_sums_together(rule_with(words, "ab,ab->a"))) << "a sum";
-  EXPECT_FALSE(hp::passes_sums_together(rule_with(words, "ab,b->ab"))) << "repeated";
-  EXPECT_FALSE(hp::passes_sums_together(rule_with(words, "a,a,a->a"))) << "the third operand does not wait";
-  EXPECT_FALSE(hp::is_pointwise(rule_with({}, "->a"))) << "no operand tells where";
+  EXPECT_TRUE(hp::detail::passes_sums_together(rule_with(words, "ab,ab->ab,ab")));
+  EXPECT_FALSE(hp::detail::passes_sums_together(rule_with(words, "aB,aB->aB"))) << "a dim that is whole";
+  EXPECT_FALSE(hp::detail::passes_sums_together(rule_with(words, "ab,ba->ab"))) << "dims in another order";
+  EXPECT_FALSE(hp::detail::passes_sums_together(rule_with(words, "ab,ab->ba")));
+  EXPECT_FALSE(hp::detail::passes_sums_together(rule_with(words, "ab,ab->a"))) << "a sum";
+  EXPECT_FALSE(hp::detail::passes_sums_together(rule_with(words, "ab,b->ab"))) << "repeated";
+  EXPECT_FALSE(hp::detail::passes_sums_together(rule_with(words, "a,a,a->a"))) << "the third operand does not wait";
+  EXPECT_FALSE(hp::detail::is_pointwise(rule_with({}, "->a"))) << "no operand tells where";
 }
 
 constexpr hp::operator_value keyed(const char* name, const char* text, std::uint64_t key) {

@@ -341,7 +341,7 @@ TEST(PartialAlgebra, EveryRuleStatesAnOutcomeForEveryOperandAndReduction) {
 }
 
 static_assert(hp::partial_algebra::opaque == hp::refuse_partials());
-static_assert(hp::word_of(hp::falling(hp::partial_algebra::scales, 0), 0, hp::reduce_op::max) ==
-              hp::partial_word{hp::partial_mode::each, hp::reduce_op::min});
+static_assert(hp::detail::word_of(hp::detail::falling(hp::partial_algebra::scales, 0), 0, hp::reduce_op::max) ==
+              hp::detail::partial_word{hp::partial_mode::each, hp::reduce_op::min});
 
 }  // namespace

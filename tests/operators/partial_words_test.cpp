@@ -28,40 +28,43 @@ TEST(PartialWords, EveryWordIsKeptAndNoOtherChanges) {
             for (int i = 0; i < hp::reduce_op_count; ++i) {
               const reduce_op op = static_cast<reduce_op>(i);
               const bool said = o == operand && i == in;
-              const hp::partial_word expected =
-                  said ? hp::partial_word{mode, static_cast<reduce_op>(out)} : hp::word_of(before, o, op);
-              ASSERT_EQ(hp::word_of(w, o, op), expected);
+              const hp::detail::partial_word expected =
+                  said ? hp::detail::partial_word{mode, static_cast<reduce_op>(out)}
+                       : hp::detail::word_of(before, o, op);
+              ASSERT_EQ(hp::detail::word_of(w, o, op), expected);
             }
         }
 }
 
 static_assert(!hp::partial_words{}.stated);
 static_assert(hp::refuse_partials().stated && hp::refuse_partials() != hp::partial_words{});
-static_assert(hp::word_of(hp::refuse_partials(), 7, reduce_op::any) == hp::partial_word{});
+static_assert(hp::detail::word_of(hp::refuse_partials(), 7, reduce_op::any) == hp::detail::partial_word{});
 
 /// Which of sum, max, min, avg, prod, all, any an operand lets pass unchanged, as bits.
 constexpr unsigned kept(const hp::partial_words& w, int operand, partial_mode mode) {
   unsigned ops = 0;
   for (int i = 1; i < hp::reduce_op_count; ++i)
-    if (hp::word_of(w, operand, static_cast<reduce_op>(i)) == hp::partial_word{mode, static_cast<reduce_op>(i)})
+    if (hp::detail::word_of(w, operand, static_cast<reduce_op>(i)) ==
+        hp::detail::partial_word{mode, static_cast<reduce_op>(i)})
       ops |= 1u << i;
   return ops;
 }
 constexpr unsigned linear = 1u << static_cast<int>(reduce_op::sum) | 1u << static_cast<int>(reduce_op::avg);
 static_assert(kept(hp::linear_in_each(0b101u), 0, partial_mode::each) == linear);
 static_assert(kept(hp::linear_in_each(0b101u), 1, partial_mode::refuses) == 0);
-static_assert(hp::word_of(hp::linear_in_each(0b101u), 1, reduce_op::sum) == hp::partial_word{});
+static_assert(hp::detail::word_of(hp::linear_in_each(0b101u), 1, reduce_op::sum) == hp::detail::partial_word{});
 static_assert(kept(hp::linear_together(0b011u), 1, partial_mode::together) == linear);
 static_assert(kept(hp::moves_elements(0b10u), 1, partial_mode::each) == 0xfeu);
-static_assert(hp::word_of(hp::moves_elements(0b10u), 0, reduce_op::max) == hp::partial_word{});
+static_assert(hp::detail::word_of(hp::moves_elements(0b10u), 0, reduce_op::max) == hp::detail::partial_word{});
 
 constexpr bool exchanges() {
-  const hp::partial_words up = hp::rising(hp::refuse_partials(), 2), down = hp::falling(hp::refuse_partials(), 2);
-  return hp::word_of(up, 2, reduce_op::max) == hp::partial_word{partial_mode::each, reduce_op::max} &&
-         hp::word_of(up, 2, reduce_op::min) == hp::partial_word{partial_mode::each, reduce_op::min} &&
-         hp::word_of(down, 2, reduce_op::max) == hp::partial_word{partial_mode::each, reduce_op::min} &&
-         hp::word_of(down, 2, reduce_op::min) == hp::partial_word{partial_mode::each, reduce_op::max} &&
-         hp::word_of(up, 2, reduce_op::sum) == hp::partial_word{};
+  const hp::partial_words up = hp::detail::rising(hp::refuse_partials(), 2),
+                          down = hp::detail::falling(hp::refuse_partials(), 2);
+  return hp::detail::word_of(up, 2, reduce_op::max) == hp::detail::partial_word{partial_mode::each, reduce_op::max} &&
+         hp::detail::word_of(up, 2, reduce_op::min) == hp::detail::partial_word{partial_mode::each, reduce_op::min} &&
+         hp::detail::word_of(down, 2, reduce_op::max) == hp::detail::partial_word{partial_mode::each, reduce_op::min} &&
+         hp::detail::word_of(down, 2, reduce_op::min) == hp::detail::partial_word{partial_mode::each, reduce_op::max} &&
+         hp::detail::word_of(up, 2, reduce_op::sum) == hp::detail::partial_word{};
 }
 static_assert(exchanges());
 
@@ -72,15 +75,19 @@ constexpr hp::partial_words pair_of(partial_mode mode, reduce_op first, reduce_o
   hp::say(w, 2, reduce_op::max, mode, second);
   return w;
 }
-static_assert(hp::operand_that_differs_from_its_group({}, 8) == -1);
-static_assert(hp::operand_that_differs_from_its_group(pair_of(partial_mode::together, reduce_op::min, reduce_op::min),
-                                                      3) == -1);
-static_assert(hp::operand_that_differs_from_its_group(pair_of(partial_mode::together, reduce_op::max, reduce_op::min),
-                                                      3) == 2);
-static_assert(hp::operand_that_differs_from_its_group(pair_of(partial_mode::together, reduce_op::max, reduce_op::min),
-                                                      2) == -1);
-static_assert(hp::operand_that_differs_from_its_group(pair_of(partial_mode::each, reduce_op::max, reduce_op::min), 3) ==
-              -1);
+static_assert(hp::detail::operand_that_differs_from_its_group({}, 8) == -1);
+static_assert(hp::detail::operand_that_differs_from_its_group(pair_of(partial_mode::together, reduce_op::min,
+                                                                      reduce_op::min),
+                                                              3) == -1);
+static_assert(hp::detail::operand_that_differs_from_its_group(pair_of(partial_mode::together, reduce_op::max,
+                                                                      reduce_op::min),
+                                                              3) == 2);
+static_assert(hp::detail::operand_that_differs_from_its_group(pair_of(partial_mode::together, reduce_op::max,
+                                                                      reduce_op::min),
+                                                              2) == -1);
+static_assert(hp::detail::operand_that_differs_from_its_group(pair_of(partial_mode::each, reduce_op::max,
+                                                                      reduce_op::min),
+                                                              3) == -1);
 
 // The reductions as numbers, on terms that divide by the number of devices.
 int reduced(reduce_op op, int x, int y) {
@@ -108,7 +115,7 @@ TEST(PartialWords, IdempotentReductionsLeaveCopiesAsTheyAre) {
     const reduce_op op = static_cast<reduce_op>(i);
     bool same = true;
     for (const int x : is_truth(op) ? std::array{0, 1, 1} : std::array{-4, 0, 8}) same = same && reduced(op, x, x) == x;
-    EXPECT_EQ(hp::is_idempotent(op), same) << hp::name_of(op);
+    EXPECT_EQ(hp::detail::is_idempotent(op), same) << hp::name_of(op);
   }
 }
 

@@ -156,15 +156,15 @@ TEST(Propagate, PartialStatesOfEveryReductionPassAsTheWordsSay) {
   const hp::mesh_shape m = numeric::mesh_of({2, 2}), uneven = numeric::mesh_of({2, 3});
   const hp::shape s{6, 12};
   hp::partial_words words = hp::linear_in_each(0b11u);
-  hp::say_all(words, 0b11u, prod, hp::partial_mode::together);
+  hp::detail::say_all(words, 0b11u, prod, hp::partial_mode::together);
   const auto product = by_element([](std::int64_t x, std::int64_t y) { return x * y; });
   for (const hp::reduce_op op : {sum, avg, prod}) {
     EXPECT_GT(hold_on_all(pairwise(words), product, m, {s, s}, true, op).accepted, 50) << hp::name_of(op);
     hold_on_all(pairwise(words), product, uneven, {s, s}, true, op);
   }
   words = hp::refuse_partials();
-  hp::say_all(words, 0b11u, max, hp::partial_mode::together);
-  hp::say_all(words, 0b11u, min, hp::partial_mode::each);
+  hp::detail::say_all(words, 0b11u, max, hp::partial_mode::together);
+  hp::detail::say_all(words, 0b11u, min, hp::partial_mode::each);
   const auto maximum = by_element([](std::int64_t x, std::int64_t y) { return std::max(x, y); });
   for (const hp::reduce_op op : {max, min})
     EXPECT_GT(hold_on_all(pairwise(words), maximum, m, {s, s}, true, op).accepted, 50) << hp::name_of(op);
@@ -194,7 +194,8 @@ TEST(Propagate, AReductionMayTurnIntoAnother) {
   for (const hp::reduce_op op : {all, any})
     EXPECT_EQ(hold_on_all(inverts, invert, numeric::mesh_of({2, 2}), {hp::shape{4, 4}}, false, op).refused, 0);
   words = hp::refuse_partials();
-  const hp::factor_rule negates = hp::rule_from("negate", "ab->ab", {hp::reduce_op::none, hp::falling(words, 0)}).rule;
+  const hp::factor_rule negates =
+      hp::rule_from("negate", "ab->ab", {hp::reduce_op::none, hp::detail::falling(words, 0)}).rule;
   const auto negate = by_element([](std::int64_t x, std::int64_t) { return -x; });
   for (const hp::reduce_op op : {max, min})
     EXPECT_EQ(hold_on_all(negates, negate, numeric::mesh_of({2, 2}), {hp::shape{4, 4}}, false, op).refused, 0);
@@ -210,7 +211,7 @@ bool linear(std::vector<numeric::tensor>& x, numeric::tensor& y) {
 
 TEST(Propagate, ABiasIsAddedOnceToASumOverDevices) {
   hp::factor_rule rule = hp::rule_from("linear", "mk,kn,n->mn", hp::contraction).rule;
-  hp::say_all(rule.partials, 0b100u, sum, hp::partial_mode::joins);
+  hp::detail::say_all(rule.partials, 0b100u, sum, hp::partial_mode::joins);
   rule.outside = 0b100u;
   const hp::shape a{4, 4}, b{4, 4}, bias{4};
   const verdict v = hold_on_all(rule, linear, numeric::mesh_of({2, 2}), {a, b, bias}, false);

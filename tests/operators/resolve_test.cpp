@@ -82,7 +82,8 @@ TEST(Resolve, FindsTheCheapestOperandsOfAllOnTheAxesInUse) {
           EXPECT_EQ(as_is, r.price == 0 && r.assignments == 1 && r.moved == 0);
           if (as_is || (one.a.rank == 3 && m.axis_count == 2 && (moved % 7) != 0 && ++moved != 0)) continue;
           EXPECT_EQ(r.price, cheapest(rule, a, b, one, lefts, rights))
-              << one.text << ", operands " << hp::digits_of_layout(a) << " and " << hp::digits_of_layout(b);
+              << one.text << ", operands " << hp::detail::digits_of_layout(a) << " and "
+              << hp::detail::digits_of_layout(b);
           ++moved;
         }
     }

@@ -194,9 +194,9 @@ static_assert(status(shape(6, 4), shape(-1, -1)) == hp::rule_status{code::attrib
 static_assert(status(shape(6, 4), shape(-2, 12)) == hp::rule_status{code::attribute_is_invalid, 0});
 static_assert(status(shape(2, 2, 2, 2, 2, 2, 2, 2), shape(256)) == hp::rule_status{});
 static_assert(status(shape(hp::extent_t{1} << 40, hp::extent_t{1} << 40), shape(1)).code == code::sizes_do_not_fit);
-static_assert(hp::infer_extents(shape(6, 4), shape(2, -1)).shape == shape(2, 12));
-static_assert(hp::infer_extents(shape(), shape(-1)).shape == shape(1));
-static_assert(hp::infer_extents(shape(0, 3), shape(-1, 5)).shape == shape(0, 5));
+static_assert(hp::detail::infer_extents(shape(6, 4), shape(2, -1)).shape == shape(2, 12));
+static_assert(hp::detail::infer_extents(shape(), shape(-1)).shape == shape(1));
+static_assert(hp::detail::infer_extents(shape(0, 3), shape(-1, 5)).shape == shape(0, 5));
 
 // Sixteen dims that interleave: more factors than a tensor runs over are refused, not forgotten.
 static_assert(status(shape(4, 4, 4, 4, 4, 4, 4, 4), shape(65536)) == hp::rule_status{});

@@ -12,7 +12,7 @@ namespace {
 TEST(pipeline_action, codes_are_one_to_one) {
   const hp::action_coding coding{5, 3};
   int expected = 0;
-  for (int kind = 0; kind < hp::action_kinds; ++kind)
+  for (int kind = 0; kind < hp::detail::action_kinds; ++kind)
     for (int stage = 0; stage < 5; ++stage)
       for (int k = 0; k < 3; ++k, ++expected) {
         const hp::pipeline_action a{static_cast<hp::action_kind>(kind), stage, k};
@@ -22,7 +22,7 @@ TEST(pipeline_action, codes_are_one_to_one) {
 }
 
 TEST(pipeline_action, the_largest_code_fits_an_int) {
-  static_assert(static_cast<long long>(hp::action_kinds) * hp::most_stage_micro_batches <= 0x7fffffff);
+  static_assert(static_cast<long long>(hp::detail::action_kinds) * hp::detail::most_stage_micro_batches <= 0x7fffffff);
 }
 
 TEST(pipeline_action, texts_are_those_of_torch) {
@@ -42,11 +42,11 @@ TEST(pipeline_action, texts_are_those_of_torch) {
 
 TEST(pipeline_action, kinds_are_compute_transfers_or_of_parameters) {
   int compute = 0, transfers = 0, without_micro_batch = 0;
-  for (int kind = 0; kind < hp::action_kinds; ++kind) {
+  for (int kind = 0; kind < hp::detail::action_kinds; ++kind) {
     const auto k = static_cast<hp::action_kind>(kind);
     compute += hp::is_compute(k);
     transfers += hp::is_transfer(k);
-    without_micro_batch += !hp::has_micro_batch(k);
+    without_micro_batch += !hp::detail::has_micro_batch(k);
     EXPECT_STRNE(hp::action_letters(k), "?");
   }
   EXPECT_EQ(compute, 5);

@@ -20,7 +20,7 @@ void expect_that_slots_keep_the_order(const hp::pipeline_shape& n) {
   const hp::pipeline_schedule before = s;
   hp::add_idle_slots(s);
   hp::growing_array<int> left, slot;
-  slot.resize(hp::action_kinds * n.stages() * n.micro_batches, -1);
+  slot.resize(hp::detail::action_kinds * n.stages() * n.micro_batches, -1);
   for (int r = 0; r < n.ranks; ++r)
     for (int i = s.first[r]; i < s.first[r + 1]; ++i) {
       if (s.action[i] == hp::idle_slot) continue;

@@ -30,16 +30,16 @@ run_of_flow run_flow(const hp::pipeline_schedule& s, const hp::pipeline_costs& c
   EXPECT_EQ(f.size, n);  // what is counted is what is filled
   hp::seal(f);
   const std::int64_t room = INT64_MAX;
-  hp::owned_flow_scratch checked(n);
+  hp::detail::owned_flow_scratch checked(n);
   EXPECT_EQ(hp::check_flow(f, s.ranks, &room, 1, checked), hp::flow_status{});
   for (int i = 1; i < n.slots; ++i) EXPECT_TRUE(hp::detail::before(f.slot[i - 1], f.slot[i]));
-  const hp::machine_shape machine = hp::pipeline_machine(s.ranks);
+  const hp::machine_shape machine = hp::detail::pipeline_machine(s.ranks);
   const int queues = hp::queue_count(machine);
   hp::owned_schedule plan(n.tasks, queues);
   hp::owned_schedule_scratch x(n, queues);
   run_of_flow r;
   EXPECT_EQ(hp::list_schedule(f, machine, {hp::priority::listed_queues}, plan, x).code, hp::schedule_code::ok);
-  hp::owned_verify_scratch v(n, queues);
+  hp::detail::owned_verify_scratch v(n, queues);
   r.safety = hp::verify(f, plan, v);
   hp::owned_timeline line(n.tasks);
   hp::owned_simulation_scratch y(n, queues);
@@ -74,7 +74,7 @@ void expect_laws(const hp::pipeline_schedule& s, const hp::pipeline_costs& c) {
   EXPECT_EQ(flow.times.makespan, account.makespan);
   // Each start, not the last end alone.
   hp::growing_array<std::int64_t> start_of;
-  start_of.resize(hp::action_kinds * s.stages * m, -1);
+  start_of.resize(hp::detail::action_kinds * s.stages * m, -1);
   for (int i = 0; i < s.action.size; ++i)
     if (s.action[i] >= 0) start_of[s.action[i]] = starts[i];
   for (std::size_t t = 0; t < flow.task.size(); ++t)
@@ -159,7 +159,7 @@ TEST(lower_pipeline, a_flow_takes_a_second_pipeline_behind_the_first) {
   hp::seal(f);
   EXPECT_EQ(f.size, n);
   const std::int64_t room = INT64_MAX;
-  hp::owned_flow_scratch x(n);
+  hp::detail::owned_flow_scratch x(n);
   // The second one's slots begin again at rank 0, behind those of the first.
   EXPECT_EQ(hp::check_flow(f, 3, &room, 1, x), hp::flow_status{});
 }
@@ -175,7 +175,7 @@ TEST(lower_pipeline, a_message_without_its_wait_is_refused) {
   const hp::pipeline_schedule s = hp::generate<hp::one_forward_one_backward>({3, 1, 4});
   const auto build = [&](auto& f) { hp::lower_pipeline(f, s, {}); };
   const hp::taskflow_size n = hp::measure(build);
-  const int queues = hp::queue_count(hp::pipeline_machine(3));
+  const int queues = hp::queue_count(hp::detail::pipeline_machine(3));
   for (int dropped = 0; dropped < n.waits; ++dropped) {
     hp::owned_taskflow f(n);
     build(f);
@@ -184,8 +184,8 @@ TEST(lower_pipeline, a_message_without_its_wait_is_refused) {
       if (f.task[t].wait_begin == dropped) f.task[t].wait_begin = f.task[t].wait_end;
     hp::owned_schedule plan(n.tasks, queues);
     hp::owned_schedule_scratch x(n, queues);
-    hp::list_schedule(f, hp::pipeline_machine(3), {hp::priority::reference_order}, plan, x);
-    hp::owned_verify_scratch v(n, queues);
+    hp::list_schedule(f, hp::detail::pipeline_machine(3), {hp::priority::reference_order}, plan, x);
+    hp::detail::owned_verify_scratch v(n, queues);
     EXPECT_EQ(hp::verify(f, plan, v).code, hp::verify_code::conflict_is_not_ordered) << dropped;
   }
 }

@@ -27,15 +27,15 @@ TEST(pipeline_messages, both_ends_of_a_message_have_one_number) {
   const hp::pipeline_schedule& s = placed();
   for (int stage = 0; stage + 1 < s.stages; ++stage) {
     const bool crosses = s.rank_of_stage[stage] != s.rank_of_stage[stage + 1];
-    const hp::message_end send = hp::detail::message_of(s, {kind::send_forward, stage, 4});
-    const hp::message_end receive = hp::detail::message_of(s, {kind::receive_forward, stage + 1, 4});
+    const hp::detail::message_end send = hp::detail::message_of(s, {kind::send_forward, stage, 4});
+    const hp::detail::message_end receive = hp::detail::message_of(s, {kind::receive_forward, stage + 1, 4});
     EXPECT_EQ(send.number >= 0, crosses);
     EXPECT_EQ(send.number, receive.number);
     if (!crosses) continue;
     EXPECT_EQ(send.self, receive.peer);
     EXPECT_EQ(send.peer, receive.self);
     EXPECT_EQ(hp::detail::action_of_message(s, send.number, true), (hp::pipeline_action{kind::send_forward, stage, 4}));
-    const hp::message_end back = hp::detail::message_of(s, {kind::send_backward, stage + 1, 2});
+    const hp::detail::message_end back = hp::detail::message_of(s, {kind::send_backward, stage + 1, 2});
     EXPECT_EQ(back.number, hp::detail::message_of(s, {kind::receive_backward, stage, 2}).number);
     EXPECT_EQ(hp::detail::action_of_message(s, back.number, false),
               (hp::pipeline_action{kind::receive_backward, stage, 2}));

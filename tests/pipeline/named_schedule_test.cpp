@@ -13,7 +13,7 @@ namespace hp = hyperparallel;
 struct one_at_a_time {
   static constexpr const char* name = "one at a time";
   static constexpr hp::stage_placement placement = hp::stage_placement::loop;
-  static constexpr hp::pipeline_status fits(const hp::pipeline_shape& n) { return hp::check_chunks(n, 1); }
+  static constexpr hp::pipeline_status fits(const hp::pipeline_shape& n) { return hp::detail::check_chunks(n, 1); }
   static constexpr void row(auto& out, const hp::pipeline_shape& n, int rank) {
     for (int m = 0; m < n.micro_batches; ++m) {
       out.forward(rank, m);

@@ -45,9 +45,9 @@ TEST(place_transfers, a_send_stands_behind_what_makes_it) {
 
 TEST(place_transfers, both_storages_hold_the_same) {
   constexpr hp::pipeline_shape n{3, 2, 6};
-  using with_transfers = hp::fixed_pipeline_sizes<n, hp::entries_with_transfers(n, 3 * 6 * 6)>;
+  using with_transfers = hp::detail::fixed_pipeline_sizes<n, hp::detail::entries_with_transfers(n, 3 * 6 * 6)>;
   static constexpr auto fixed =
-      hp::place_transfers<with_transfers>(hp::generate<hp::dual_pipe_v, hp::fixed_pipeline_sizes<n>>(n));
+      hp::place_transfers<with_transfers>(hp::generate<hp::dual_pipe_v, hp::detail::fixed_pipeline_sizes<n>>(n));
   const hp::pipeline_schedule grown = hp::place_transfers(hp::generate<hp::dual_pipe_v>(n));
   ASSERT_EQ(fixed.action.size, grown.action.size);
   for (int i = 0; i < grown.action.size; ++i) EXPECT_EQ(fixed.action[i], grown.action[i]);

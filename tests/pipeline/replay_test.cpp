@@ -26,7 +26,7 @@ using schedule_oracle::rows;
 
 hp::pipeline_schedule any_schedule(std::mt19937& random) {
   for (;;) {
-    const hp::named_schedule& named = hp::schedule_table.item[random() % hp::published_schedule_count];
+    const hp::named_schedule& named = hp::schedule_table.item[random() % hp::detail::published_schedule_count];
     const int chunks = named.fixed_chunks > 0 ? named.fixed_chunks : 1 + static_cast<int>(random() % 3);
     const hp::pipeline_shape n{1 + static_cast<int>(random() % 5), chunks, 1 + static_cast<int>(random() % 11)};
     if (named.check(n).ok()) return named.generate(n, random() % 2 == 0);

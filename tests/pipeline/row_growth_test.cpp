@@ -106,7 +106,7 @@ TEST(row_growth, one_action_changed_is_found_out) {
       if (random() % 2 == 0)
         x.micro_batch = static_cast<int>(random() % static_cast<unsigned>(s.micro_batches));
       else
-        x.kind = static_cast<hp::action_kind>(random() % hp::action_kinds);
+        x.kind = static_cast<hp::action_kind>(random() % hp::detail::action_kinds);
       if (s.coding().code(x) == s.action[at]) continue;
       s.action[at] = s.coding().code(x);
       if (!growth(a, b).is_periodic() || !hp::check_schedule(a).ok()) {

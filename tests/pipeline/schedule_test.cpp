@@ -52,7 +52,7 @@ TEST(pipeline_schedule, idle_slots_are_left_out_unless_asked_for) {
 
 TEST(pipeline_schedule, both_storages_hold_the_same) {
   constexpr hp::pipeline_shape n{3, 2, 4};
-  static constexpr auto fixed = hp::generate<everything, hp::fixed_pipeline_sizes<n>>(n);
+  static constexpr auto fixed = hp::generate<everything, hp::detail::fixed_pipeline_sizes<n>>(n);
   const hp::pipeline_schedule grown = hp::generate<everything>(n);
   ASSERT_EQ(fixed.action.size, grown.action.size);
   for (int i = 0; i < grown.action.size; ++i) EXPECT_EQ(fixed.action[i], grown.action[i]);

@@ -19,11 +19,11 @@ TEST(pipeline_sizes, sizes_below_one_and_too_large_ones_are_refused) {
 
 TEST(pipeline_sizes, zeros_are_appended_to_both_kinds_of_arrays) {
   hp::growing_pipeline_sizes::per_chunk<int> grown;
-  hp::fixed_pipeline_sizes<hp::pipeline_shape{2, 1, 3}>::per_chunk<int> fixed;
+  hp::detail::fixed_pipeline_sizes<hp::pipeline_shape{2, 1, 3}>::per_chunk<int> fixed;
   grown.push(7);
   fixed.push(7);
-  hp::append_zeros(grown, 4);
-  hp::append_zeros(fixed, 4);
+  hp::detail::append_zeros(grown, 4);
+  hp::detail::append_zeros(fixed, 4);
   ASSERT_EQ(grown.size, 5);
   ASSERT_EQ(fixed.size, 5);
   for (int i = 0; i < 5; ++i) {

@@ -26,7 +26,7 @@ std::vector<std::string> adapted_in(const hp::decoder& d, hp::adapted_products w
     std::string name = g.text_at(t.name);
     if (t.kind != hp::graph_tensor_kind::parameter || t.replaces >= 0 || !name.ends_with(suffix)) continue;
     name.resize(name.size() - suffix.size());
-    name = name.substr(static_cast<std::size_t>(hp::repetition_length(name.c_str())) + 1);
+    name = name.substr(static_cast<std::size_t>(hp::detail::repetition_length(name.c_str())) + 1);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;

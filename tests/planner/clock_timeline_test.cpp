@@ -92,8 +92,8 @@ TEST(ClockTimeline, HoldsWhatIsComputedWithWithinTheBytesOfThePlan) {
       std::set<int> touched;
       for (const hp::timeline_span& s : t.span)
         if (s.start <= m.time && m.time < s.end && !l.program.step[s.step].is_move)
-          hp::visit_values(l.program, l.program.step[s.step],
-                           [&](int v, bool) { touched.insert(l.program.value[v].storage); });
+          hp::detail::visit_values(l.program, l.program.step[s.step],
+                                   [&](int v, bool) { touched.insert(l.program.value[v].storage); });
       hp::extent_t needed = 0;
       for (int s = 0; s < l.program.storage.size; ++s)
         if (l.program.storage[s].home || touched.count(s) > 0) needed += l.program.storage[s].bytes;

@@ -86,7 +86,7 @@ TEST(PlanEstimate, DeepSpeedTakesWhatWasReported) {
 TEST(PlanEstimate, DeepSpeedUpdatesInGroups) {
   hp::plan_prices prices(hp::a100::device, hp::a100::topology);
   hp::decoder_plan p{.dp = 2, .zero = 3, .formats = hp::find_formats("bf16")->formats, .batch = 2, .sequence = 512};
-  const hp::extent_t mine = 6'738'415'616 / 2, group = hp::zero3_update_group;
+  const hp::extent_t mine = 6'738'415'616 / 2, group = hp::detail::zero3_update_group;
   const hp::stack_rules& deepspeed = *hp::find_stack("deepspeed");
   EXPECT_NEAR(static_cast<double>(hp::estimate_plan(llama_7b(), p, prices, deepspeed).updating),
               static_cast<double>((2 + 12) * mine + 12 * group + 2 * (mine - group)), 1e7);
@@ -158,9 +158,9 @@ struct product_operations {
         continue;
       const hp::graph_tensor& weight = g.tensor[f.operand[1]];
       if (weight.kind != hp::graph_tensor_kind::parameter ||
-          hp::name_matches("*.adapter_*", g.name_of_tensor(f.operand[1])))
+          hp::detail::name_matches("*.adapter_*", g.name_of_tensor(f.operand[1])))
         continue;
-      hp::extent_t operations = 2 * hp::repeats_of(g, o.segment);
+      hp::extent_t operations = 2 * hp::detail::repeats_of(g, o.segment);
       for (int l = 0; l < o.loop_count; ++l) operations *= o.loop[l].extent;
       (is_backward ? backward : forward) += operations;
     }

@@ -197,7 +197,7 @@ TEST(LongestContext, HiddenIsTheLongestOfAllContexts) {
     const auto step = i % 2 == 0 ? hp::serving_step::prefill : hp::serving_step::decode;
     const hp::context_limit best = hp::longest_hidden_context(q.d, q.p, q.device, ub, no_reserve, step);
     hp::extent_t longest = 0, of_layers = 0;
-    const auto stages = hp::amounts_of_stages(q.d, q.p);
+    const auto stages = hp::detail::amounts_of_stages(q.d, q.p);
     bool small = true;
     for (hp::extent_t layers = 0; layers <= q.d.layers && small; ++layers) {
       hp::serving_plan p = q.p;

@@ -83,7 +83,7 @@ hp::extent_t times(hp::extent_t n, double factor) { return static_cast<hp::exten
 
 // A run that is as predicted changes nothing, bit for bit.
 TEST(MeasuredRun, AsPredictedChangesNothing) {
-  EXPECT_EQ(hp::slower_device(hp::h100::device, 1), hp::h100::device);
+  EXPECT_EQ(hp::detail::slower_device(hp::h100::device, 1), hp::h100::device);
   for (const asked_plan& a : asked_plans()) {
     const told before = told_of(a.model, a.plan, h100(), {}, *a.stack, {});
     if (before.needed > h100().device().tier[0].bytes) continue;  // a run that was there would say that it needs less
@@ -147,7 +147,7 @@ TEST(MeasuredRun, ComputingScales) {
 TEST(MeasuredRun, DevicesStayOnesThatCanBe) {
   for (const hp::known_hardware& h : hp::hardware_presets)
     for (const double factor : {hp::detail::least_tried, 0.2, 3.7, hp::detail::most_tried}) {
-      const hp::device_value d = hp::slower_device(h.device, factor);
+      const hp::device_value d = hp::detail::slower_device(h.device, factor);
       EXPECT_EQ(hp::check(d).code, hp::check(h.device).code) << h.name.text << factor;
       for (int f = 0; f < hp::number_format_count; ++f) EXPECT_EQ(d.matrix_flops[f] > 0, h.device.matrix_flops[f] > 0);
       EXPECT_EQ(d.tier[0].bytes, h.device.tier[0].bytes);
@@ -200,7 +200,8 @@ TEST(MeasuredRun, FactorsAreFoundWhateverIsHidden) {
         }
 }
 static_assert(hp::detail::factor_of(3000, overlapped{1000, 1000, 0}).factor == 2);
-static_assert(hp::slower_device(hp::h100::device, 2).tier[0].bandwidth == hp::h100::device.tier[0].bandwidth / 2);
+static_assert(hp::detail::slower_device(hp::h100::device, 2).tier[0].bandwidth ==
+              hp::h100::device.tier[0].bandwidth / 2);
 static_assert(hp::scaled({.forward = 3, .backward = 5, .update = 1, .part = {9}}, 2).total() == 18);
 
 // What is held beside all that is counted, over small numbers: the largest peak that fits, and nothing below 0.
@@ -231,14 +232,14 @@ TEST(MeasuredRun, SearchesHaveTheCalibration) {
       for (const hp::extent_t bytes : {8'000, 25'000, 100'000}) {
         hp::device_value device = hp::matrix384::device;
         device.tier[0].bytes = bytes;
-        hp::plan_prices prices(hp::slower_device(device, 4), hp::matrix384::topology);
+        hp::plan_prices prices(hp::detail::slower_device(device, 4), hp::matrix384::topology);
         hp::plan_question q{.devices = 4, .batch = 8, .sequence = 24, .reserve = no_reserve};
         q.reserve.measured_beside = beside;
         hp::extent_t best = hp::not_counted;
         hp::visit_legal_plans(d, q, [&](const hp::decoder_plan& p) {
           const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
           EXPECT_LE(hp::time_bound(d, p, prices), e.evaluation.time);
-          EXPECT_GE(hp::needed_of(e, q.reserve), beside < 0 ? hp::held_throughout(e) : hp::extent_t{0});
+          EXPECT_GE(hp::needed_of(e, q.reserve), beside < 0 ? hp::detail::held_throughout(e) : hp::extent_t{0});
           const bool fits = hp::verdict_of(e, q.reserve, bytes) == hp::fit_verdict::fits;
           EXPECT_EQ(fits, hp::needed_of(e, q.reserve) <= bytes);
           floored += !fits && q.reserve.needed(e.memory()) <= bytes;
@@ -270,7 +271,7 @@ TEST(MeasuredRun, ContradictionsAreRefused) {
   EXPECT_GT(of(100'000'000'000'000, 0).factor, hp::most_calibration);
   EXPECT_EQ(of(0, 80 * hp::GiB + 1).code, hp::calibration_code::memory_exceeds_device);
   EXPECT_EQ(of(0, 7 * hp::GiB).code, hp::calibration_code::memory_is_below_states);
-  EXPECT_EQ(of(0, 7 * hp::GiB).limit, hp::held_throughout(told_of(d, p, h100(), {}, library, {}).estimate));
+  EXPECT_EQ(of(0, 7 * hp::GiB).limit, hp::detail::held_throughout(told_of(d, p, h100(), {}, library, {}).estimate));
   // Over links that are slow by what is predicted, not by their data sheet, moves alone take longer.
   hp::topology_value slow = hp::h100::topology;
   for (int l = 0; l < slow.level_count; ++l) slow.level[l].latency *= 100'000;

@@ -219,8 +219,8 @@ hp::plan_prices random_prices(std::mt19937& random) {
       net = hp::interconnect_of(hp::generic_host::topology);
       break;
     case 2:
-      net =
-          hp::interconnect_of(hp::mesh_of_supernode({.rack_columns = 2, .rows = 4, .columns = 8}, 400 * hp::gigabyte));
+      net = hp::interconnect_of(
+          hp::detail::mesh_of_supernode({.rack_columns = 2, .rows = 4, .columns = 8}, 400 * hp::gigabyte));
       break;
     default:
       break;

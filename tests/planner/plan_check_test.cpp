@@ -72,13 +72,13 @@ TEST(PlanCheck, DealsExpertsAlongOtherDegrees) {
                       for (int v = 0; v < made.value.size; ++v) {
                         const hp::graph_tensor& t = made.graph.tensor[made.value[v].tensor];
                         if (t.kind != hp::graph_tensor_kind::parameter ||
-                            !hp::name_matches("*experts.gate.weight", made.graph.text_at(t.name)))
+                            !hp::detail::name_matches("*experts.gate.weight", made.graph.text_at(t.name)))
                           continue;
                         hp::extent_t pieces = 1;
                         for (int c = 0; c < made.value[v].layout.cut_count; ++c)
                           if (made.value[v].layout.cut[c].dim == t.shape.rank - 3)
                             pieces *= made.value[v].layout.cut[c].size;
-                        EXPECT_EQ(pieces, hp::expert_ranks_of(p));
+                        EXPECT_EQ(pieces, hp::detail::expert_ranks_of(p));
                       }
                     });
   }
@@ -116,7 +116,7 @@ TEST(PlanCheck, SchedulesAreThoseThatExist) {
   hp::decoder d = small_decoders::dense();
   d.layers = 8;
   int taken = 0;
-  for (int schedule = 0; schedule < hp::published_schedule_count; ++schedule)
+  for (int schedule = 0; schedule < hp::detail::published_schedule_count; ++schedule)
     for (int pp = 1; pp <= 4; ++pp)
       for (int chunks = 1; chunks <= 4; ++chunks)
         for (const int m : {1, 2, 4, 8}) {

@@ -58,8 +58,8 @@ TEST(PlanFormats, NarrowMomentsAreLessOfTheStates) {
     p.formats = hp::find_formats(name)->formats;
     const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
     ASSERT_TRUE(e.ok());
-    EXPECT_EQ(e.held[static_cast<int>(hp::memory_class::states)], hp::state_bytes(p.formats, p.optimizer) * n);
-    EXPECT_EQ(hp::state_bytes(p.formats, p.optimizer), name[11] == '1' ? 8 : 6);
+    EXPECT_EQ(e.held[static_cast<int>(hp::memory_class::states)], hp::detail::state_bytes(p.formats, p.optimizer) * n);
+    EXPECT_EQ(hp::detail::state_bytes(p.formats, p.optimizer), name[11] == '1' ? 8 : 6);
     EXPECT_EQ(e.held[static_cast<int>(hp::memory_class::parameters)], 2 * n);
     EXPECT_EQ(e.received[0], wide.received[0]);
     EXPECT_LT(e.time(), time);
@@ -198,7 +198,7 @@ TEST(PlanFormats, NarrowProductsAreThoseOfLayersWithTheirWeights) {
     int narrow = 0, others = 0;
     for (const hp::graph_operator& o : g.op) {
       if (o.kind != hp::id_of<hp::ops::contract>) continue;
-      const hp::number_format f = hp::product_format(g, o, hp::data_type::bf16);
+      const hp::number_format f = hp::detail::product_format(g, o, hp::data_type::bf16);
       const std::string name = g.name_of_op(o.forward >= 0 ? o.forward : static_cast<int>(&o - g.op.begin()));
       const bool in_layer = name.find("layers") != std::string::npos && name.find("router") == std::string::npos &&
                             name.find(".state.") == std::string::npos;

@@ -41,7 +41,7 @@ TEST(recomputed_modules, stand_in_layers_or_are_refused) {
       const hp::plan_estimate without = hp::estimate_plan(d, p, prices);
       p.modules = hp::module_bit(m.name);
       const hp::decoder_plan_status s = hp::check_plan(d, p, 2);
-      if (!stands_in(m, d)) {
+      if (!hp::detail::stands_in(m, d)) {
         EXPECT_EQ(s.code, hp::decoder_plan_code::model_has_no_module);
         EXPECT_STREQ(s.dim, m.name);
         ++refused;

@@ -67,7 +67,7 @@ TEST(SelectiveRecomputation, NamesWhatTheGraphHas) {
         for (int j = 0; j < i; ++j) EXPECT_STRNE(list[i].text, list[j].text);
       for (const hp::graph_operator& o : g.op)
         for (const hp::short_text& each : list)
-          EXPECT_FALSE(o.recomputed && hp::name_matches(each.text, g.name_of_op(o.forward))) << each.text;
+          EXPECT_FALSE(o.recomputed && hp::detail::name_matches(each.text, g.name_of_op(o.forward))) << each.text;
     }
 }
 

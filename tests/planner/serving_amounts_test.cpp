@@ -70,7 +70,7 @@ TEST(ServingAmounts, TheCacheIsThatOfItsLayers) {
   visit_plans([](const hp::decoder& d, hp::serving_plan p) {
     for (int stage = 0; stage < p.pp; ++stage) {
       const hp::serving_amounts a = hp::serving_amounts_of(d, p, stage);
-      const hp::stage_layers range = hp::layers_of_stage(d, p, stage);
+      const hp::stage_layers range = hp::detail::layers_of_stage(d, p, stage);
       hp::extent_t last = 0;
       for (hp::extent_t context = 1; context <= 9; ++context) {
         hp::extent_t cache = 0, states = 0;  // which stay in HBM

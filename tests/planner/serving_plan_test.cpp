@@ -46,7 +46,7 @@ TEST(ServingPlan, SharesAreWhole) {
           EXPECT_EQ(d.experts.experts % ep, 0);
           hp::extent_t layers = 0;
           for (int stage = 0; stage < pp; ++stage) {
-            const hp::stage_layers range = hp::layers_of_stage(d, p, stage);
+            const hp::stage_layers range = hp::detail::layers_of_stage(d, p, stage);
             EXPECT_EQ(range.first, layers);
             EXPECT_GT(range.end, range.first);
             layers = range.end;

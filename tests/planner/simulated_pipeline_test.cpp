@@ -79,7 +79,7 @@ TEST(SimulatedPipeline, StagesMakeUpTheWholePlan) {
       EXPECT_GE(one.passes.forward.time, one.passes.forward.computed);
       uneven += one.has.layers != s.stage[0].has.layers;
     }
-    EXPECT_EQ(layers, hp::layers_between(d, 0, d.layers));
+    EXPECT_EQ(layers, hp::detail::layers_between(d, 0, d.layers));
     // Groups of layers are computed again as one where they are folded.
     if (!p.recomputed || d.full_every == 0) {
       EXPECT_EQ(sum.forward.computed, whole.forward.computed);
@@ -130,7 +130,7 @@ TEST(SimulatedPipeline, OfOtherSchedules) {
   ASSERT_TRUE(one.ok());
   const hp::extent_t kept = one.stage[1].bytes - one.stage[2].bytes;  // of one micro-batch, by two layers
   int played = 0;
-  for (int schedule = 0; schedule < hp::published_schedule_count; ++schedule)
+  for (int schedule = 0; schedule < hp::detail::published_schedule_count; ++schedule)
     for (const int chunks : {1, 2}) {
       hp::decoder_plan p = plain;
       p.schedule = schedule;
@@ -200,12 +200,12 @@ TEST(SimulatedPipeline, StagesGetTheLayersThatFallToThem) {
   d.full_every = 3;
   for (hp::extent_t first = 0; first < d.layers; ++first)
     for (hp::extent_t end = first + 1; end <= d.layers; ++end) {
-      const hp::layer_kinds has = hp::layers_between(d, first, end);
+      const hp::layer_kinds has = hp::detail::layers_between(d, first, end);
       EXPECT_EQ(has.dense, hp::larger(hp::smaller(end, hp::extent_t{3}) - first, hp::extent_t{0}));
       EXPECT_EQ(has.unwindowed, (end / 3) - (first / 3));
-      const hp::decoder stage = hp::decoder_with(d, has);
+      const hp::decoder stage = hp::detail::decoder_with(d, has);
       EXPECT_EQ(stage.layers, end - first);
-      EXPECT_EQ(hp::layers_between(stage, 0, stage.layers), has);
+      EXPECT_EQ(hp::detail::layers_between(stage, 0, stage.layers), has);
     }
   const hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
   d = small_decoders::with_experts();
@@ -272,7 +272,8 @@ TEST(SimulatedPipeline, RanksHoldWhatTheUnrolledProgramHolds) {
       const double bytes = static_cast<double>(planned),
                    by_address = static_cast<double>(addresses.high_water_of(rank)),
                    alive = static_cast<double>(
-                       hp::memory_account_of(one.program, moves, uses, hp::storage_alignment, rank).peak);
+                       hp::detail::memory_account_of(one.program, moves, uses, hp::detail::storage_alignment, rank)
+                           .peak);
       EXPECT_GE(bytes / alive, 0.97) << "rank " << rank;
       EXPECT_LE(bytes / by_address, 1.03) << "rank " << rank;
       least = std::min(least, bytes / alive);
@@ -284,7 +285,7 @@ TEST(SimulatedPipeline, RanksHoldWhatTheUnrolledProgramHolds) {
     EXPECT_LE(std::abs(off), 0.03);
     fullest = std::max(fullest, std::abs(off));
   };
-  for (int schedule = 0; schedule < hp::published_schedule_count; ++schedule)
+  for (int schedule = 0; schedule < hp::detail::published_schedule_count; ++schedule)
     for (const int pp : {2, 4})
       for (const int chunks : {1, 2})
         for (const int tp : {1, 2}) {

@@ -99,10 +99,10 @@ TEST(StackOverlap, TokensEnterEachGroupOnce) {
         for (int k = 0, rest = draw; k < each; ++k, rest /= groups) met |= 1u << (rest % groups);
         first += __builtin_popcount(met);
       }
-      const hp::expert_routes routes{each, hp::extent_t{groups} * 8};
+      const hp::detail::expert_routes routes{each, hp::extent_t{groups} * 8};
       EXPECT_NEAR(routes.first_share(8), groups == 1 ? 1 : first / (draws * each), 1e-12) << groups << " " << each;
     }
-  EXPECT_EQ(hp::expert_routes{}.first_share(8), 1);
+  EXPECT_EQ(hp::detail::expert_routes{}.first_share(8), 1);
 }
 
 // Within a node nothing is left out. Over four nodes a step is shorter by what DeepSeek-V3's eight experts share nodes for, and never shorter than

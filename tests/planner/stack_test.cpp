@@ -80,7 +80,7 @@ TEST(Stack, HasNoRuleForOtherDegrees) {
   windowed.attention.window = 4096;
   EXPECT_EQ(code_of(windowed, on(4, 2, 3)), hp::stack_code::ok);
   hp::decoder deep = hp::test::llama3_8b;
-  deep.layers = hp::most_walked_layers;
+  deep.layers = hp::detail::most_walked_layers;
   EXPECT_EQ(code_of(deep, on(4, 2, 3)), hp::stack_code::ok);
   ++deep.layers;
   EXPECT_EQ(code_of(deep, on(4, 2, 3)), hp::stack_code::has_many_layers);

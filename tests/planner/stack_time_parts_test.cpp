@@ -12,7 +12,7 @@ namespace hp = hyperparallel;
 
 namespace {
 
-constexpr hp::operator_rates h100 = hp::rates_of(hp::h100::device);
+constexpr hp::operator_rates h100 = hp::detail::rates_of(hp::h100::device);
 
 // The parts add up to what is busy, and each kernel is what its operator takes.
 TEST(StackTimeParts, AddUp) {

@@ -22,7 +22,7 @@ namespace {
 using measured_runs::measured_run;
 
 constexpr const hp::device_value& h100 = hp::h100::device;
-constexpr hp::operator_rates rates = hp::rates_of(h100);
+constexpr hp::operator_rates rates = hp::detail::rates_of(h100);
 
 double seconds(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) / 1e12; }
 double mean(const std::vector<double>& errors) {
@@ -77,7 +77,7 @@ TEST(StackTime, IsNeverBelowDeviceOrHost) {
     EXPECT_GT(t.backward, 0);
     EXPECT_GT(t.update, 0);
     EXPECT_EQ(t.total(), t.busy() + t.idle());
-    EXPECT_GE(t.host, t.kernels * hp::measured_host.kernel);
+    EXPECT_GE(t.host, t.kernels * hp::detail::measured_host.kernel);
   });
 }
 

@@ -23,7 +23,7 @@ struct pipelined {
       : prices(hp::matrix384::device, hp::matrix384::topology),
         p(hp::partition(model.build(), hp::strategy_called(strategy, 4).strategy)),
         form(p.graph, stages),
-        e(hp::evaluate_program(p, stages, prices)),
+        e(hp::detail::evaluate_program(p, stages, prices)),
         t(hp::timeline_of(p, form, hp::priced_program(p, prices), prices.links())) {}
   hp::stage_memory_lines lines(hp::extent_t further = hp::stage_memory_lines::further_micro_batches) const {
     return {p, form, e, t, further};

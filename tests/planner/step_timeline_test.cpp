@@ -94,7 +94,7 @@ TEST(StepTimeline, HoldsWhatTheAccountHolds) {
                      EXPECT_TRUE(t.memory.empty());
                      return;
                    }
-                   const hp::memory_account account = hp::memory_account_of(p, priced.moves());
+                   const hp::memory_account account = hp::detail::memory_account_of(p, priced.moves());
                    hp::extent_t peak = 0, most[hp::memory_class_count] = {}, before = 0;
                    int peak_step = -1;
                    for (const hp::memory_point& m : t.memory) {
@@ -143,13 +143,13 @@ TEST(StepTimeline, WritesOutLayersThatAreNotPlayed) {
   EXPECT_TRUE(few.line.gap.empty());
   EXPECT_TRUE(many.line.gap.empty());
   ASSERT_FALSE(most.line.gap.empty());
-  EXPECT_EQ(most.line.gap[0].count, 200 - hp::timeline_repetitions);
+  EXPECT_EQ(most.line.gap[0].count, 200 - hp::detail::timeline_repetitions);
   const hp::extent_t each = most.line.gap[0].each();
   EXPECT_EQ(many.last_forward() - few.last_forward(), 36 * each);
   EXPECT_EQ(most.last_forward() - few.last_forward(), 196 * each);
   EXPECT_EQ(few.last_repetition(), 3);
   EXPECT_EQ(many.last_repetition(), 39);
-  EXPECT_EQ(most.last_repetition(), hp::timeline_repetitions - 1);
+  EXPECT_EQ(most.last_repetition(), hp::detail::timeline_repetitions - 1);
   // Forward, backward and update; from layer 2 to the last but one, 37 layers later.
   int ramps = 0;
   for (int k = 0; k < many.line.memory.size; ++k)

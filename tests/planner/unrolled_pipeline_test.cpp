@@ -84,7 +84,7 @@ TEST(UnrolledPipeline, StagesHaveTheLayersOfTheReplay) {
   for (const int layers : {14, 16, 17}) {
     d.layers = layers;
     const hp::decoder_plan p = plan_under("1F1B", 4, 1);
-    const hp::pipeline_value pipeline = hp::pipeline_value_of(d, p);
+    const hp::pipeline_value pipeline = hp::detail::pipeline_value_of(d, p);
     const hp::simulated_pipeline s = hp::simulate_pipeline(d, p, prices, 200 * hp::GiB);
     ASSERT_EQ(pipeline.layers.size, s.stage.size);
     int sum = 0;

@@ -82,7 +82,7 @@ TEST(WeightStorage, DevicesHoldWhatIsStored) {
         p.weights.format.push({.bits = plain.weight_bits});
         p.weights.format.push(
             {.bits = 4, .block_inputs = 1 + static_cast<hp::extent_t>(random() % 5), .block_bits = 8, .map_bits = 32});
-        p.weights.number.resize(static_cast<int>(d.layers) * hp::layer_map_count + 2);
+        p.weights.number.resize(static_cast<int>(d.layers) * hp::detail::layer_map_count + 2);
         for (unsigned char& n : p.weights.number) n = random() % 2;
         for (int stage = 0; stage < p.pp; ++stage) {
           const hp::serving_amounts a = hp::serving_amounts_of(d, p, stage),
@@ -94,7 +94,7 @@ TEST(WeightStorage, DevicesHoldWhatIsStored) {
         for (int stage = 0; stage < p.pp; ++stage) {
           const hp::serving_amounts a = hp::serving_amounts_of(d, p, stage);
           const hp::decoder share = hp::share_of(d, p);
-          const hp::stage_layers range = hp::layers_of_stage(d, p, stage);
+          const hp::stage_layers range = hp::detail::layers_of_stage(d, p, stage);
           hp::extent_t bits = a.parameters() * plain.weight_bits;
           const auto replace = [&](hp::weight_map m, hp::extent_t layer, hp::extent_t outputs, hp::extent_t inputs,
                                    hp::extent_t times) {

@@ -24,7 +24,7 @@ const hp::interconnect links = hp::interconnect_of(hp::matrix384::topology);
 
 hp::sharded_program program_of(const hp::decoder& d, const hp::decoder_plan& p) {
   hp::graph g = hp::training_graph_of(d, p, true);
-  hp::accumulate_by_part(g);
+  hp::detail::accumulate_by_part(g);
   return hp::partition(g, hp::strategy_of(p));
 }
 
@@ -62,13 +62,13 @@ TEST(ActionMemory, OfOneStageItIsTheProgram) {
     for (int i = 0; i < p.storage.size; ++i) {
       const hp::program_storage& s = p.storage[i];
       if (s.home && p.graph.tensor[s.tensor].kind == hp::graph_tensor_kind::input)
-        inputs += hp::aligned(s.bytes) * (plan.micro_batches - 1);
-      if (!s.home && lives[i].always) shown += hp::aligned(s.bytes);
+        inputs += hp::detail::aligned(s.bytes) * (plan.micro_batches - 1);
+      if (!s.home && lives[i].always) shown += hp::detail::aligned(s.bytes);
     }
     const hp::extent_t alive = hp::alive_maximum(p, moves) + inputs;
     EXPECT_LE(h.home + most_of(h), alive);
     EXPECT_GE(h.home + most_of(h) + shown, alive);
-    EXPECT_LE(shown, 4 * hp::storage_alignment);
+    EXPECT_LE(shown, 4 * hp::detail::storage_alignment);
     ++programs;
   });
   EXPECT_GT(programs, 20);

@@ -26,7 +26,7 @@ std::vector<std::vector<hp::extent_t>> relaxed_ends(const hp::program_plan& all,
   std::vector<int> next(static_cast<std::size_t>(t.size.queues), 0);
   for (int i = 0; i < all.row.size; ++i)
     for (int r = 0; r < all.machine.ranks; ++r) {
-      const int q = hp::first_queue(all.machine, r, all.row[i].kind);
+      const int q = hp::detail::first_queue(all.machine, r, all.row[i].kind);
       row_of_record[static_cast<std::size_t>(t.queue_begin[q] + next[static_cast<std::size_t>(q)]++)] = i;
     }
   for (int q = 0; q < t.size.queues; ++q)
@@ -78,7 +78,7 @@ TEST(PlanClock, OneRankOfTheClassHasTheTimesOfEveryRank) {
       ASSERT_EQ(one.begin.size, all.row.size);
       for (int i = 0; i < all.row.size; ++i)
         for (int rank = 0; rank < all.machine.ranks; ++rank) {
-          const std::size_t q = static_cast<std::size_t>(hp::first_queue(all.machine, rank, all.row[i].kind));
+          const std::size_t q = static_cast<std::size_t>(hp::detail::first_queue(all.machine, rank, all.row[i].kind));
           ASSERT_EQ(every.begin[i * all.machine.ranks + rank], one.begin[i]);
           ASSERT_EQ(every.end[i * all.machine.ranks + rank], one.end[i]);
           ASSERT_EQ(oracle[q][next[q]++], one.end[i]);
@@ -112,7 +112,7 @@ TEST(PlanClock, RowsOfAMoveTakeWhatTheAccountSaysOfIt) {
   for_all_programs([&](const hp::lowered_program& l) {
     if (l.pulls.moves.load.empty()) return;  // chosen on no links: nothing that travels has a price
     ++linked;
-    const hp::growing_array<hp::move_load> load = hp::loads_of_moves(l.program, l.pulls.moves);
+    const hp::growing_array<hp::move_load> load = hp::detail::loads_of_moves(l.program, l.pulls.moves);
     const hp::detail::program_prices prices{l.program, l.pulls.moves, load, hp::h100::device, l.pulls.moves.links};
     for (const hp::lowered_run& r : l.run) {
       hp::detail::bucket_prices together(l.program, prices, l.pulls.moves.links);

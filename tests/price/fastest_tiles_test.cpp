@@ -57,7 +57,7 @@ TEST(FastestTiles, AreTheFastestOfThoseThatFit) {
         extent_t best = hp::simulate(whole, device, how.synchronisation).makespan;
         const extent_t untiled = best;
         int tiles = 1;
-        for (int n = 2; n <= hp::most_tiles_tried; n *= 2) {
+        for (int n = 2; n <= hp::detail::most_tiles_tried; n *= 2) {
           how.most_tiles = n;
           const hp::lowered_program l = hp::lower_training(p, how);
           if (!l.status.ok() || l.addresses.high_water[0] > memory) continue;

@@ -46,7 +46,8 @@ struct folded_step {
         moves(hp::kinds_of_moves(p, hp::on_topology(hp::generic_host::topology))) {
     EXPECT_EQ(p.status.code, hp::strategy_code::ok);
     const hp::interconnect net = hp::on_topology(hp::generic_host::topology);
-    times = hp::estimate_step(p, moves, hp::loads_of_moves(p, moves), hp::generic_host::device, net, block_duration);
+    times = hp::estimate_step(p, moves, hp::detail::loads_of_moves(p, moves), hp::generic_host::device, net,
+                              block_duration);
   }
   hp::folded_period period(const hp::folded_period_options& options, hp::extent_t budget = everything) const {
     return hp::folded_period_of(p, hp::storage_uses(p), moves, block_duration, two_tiers(budget, 1'000'000'000),
@@ -99,7 +100,7 @@ hp::extent_t kept_peak(const hp::folded_period& period) {
 TEST(FoldedPeriod, HoldsWhatTheProgramHoldsAndAtMostOneChunkMore) {
   for (const tried& w : worlds) {
     const folded_step s(w.model, w.strategy, w.ranks);
-    const hp::extent_t exact = hp::memory_account_of(s.p, s.moves, hp::storage_alignment).peak;
+    const hp::extent_t exact = hp::detail::memory_account_of(s.p, s.moves, hp::detail::storage_alignment).peak;
     const hp::extent_t finest = kept_peak(s.period({.most_operators = 1000}));
     EXPECT_GE(finest, exact);
     for (const int most : {1, 13, 20, 40}) {
@@ -125,7 +126,7 @@ TEST(FoldedPeriod, HoldsWhatTheProgramHoldsAndAtMostOneChunkMore) {
 TEST(FoldedPeriod, HomesAreWhole) {
   for (const tried& w : worlds) {
     const folded_step s(w.model, w.strategy, w.ranks);
-    const hp::memory_account a = hp::memory_account_of(s.p, s.moves, hp::storage_alignment);
+    const hp::memory_account a = hp::detail::memory_account_of(s.p, s.moves, hp::detail::storage_alignment);
     hp::extent_t resident = 0;
     for (const hp::extent_t bytes : a.resident) resident += bytes;
     for (const int most : {1, 40, 1000})
@@ -180,11 +181,11 @@ struct written_out {
           own = q;
       // What has another name there stands where its operands are complete.
       const bool placed = own >= 0;
-      hp::visit_values(p, p.step[i], [&](int v, bool written) {
+      hp::detail::visit_values(p, p.step[i], [&](int v, bool written) {
         if (!placed && !written && made_by.contains(v)) own = std::max(own, made_by[v]);
       });
       EXPECT_GE(own, 0) << name;
-      hp::visit_values(p, p.step[i], [&](int v, bool written) {
+      hp::detail::visit_values(p, p.step[i], [&](int v, bool written) {
         if (written) made_by[v] = own;
       });
       order.push_back({own, i});
@@ -259,7 +260,7 @@ struct written_out_runs {
 
   void expect(const searched::small_model& model, int most, int percent) {
     const folded_step s(model, "single", 1);
-    const hp::extent_t peak = hp::memory_account_of(s.p, s.moves, hp::storage_alignment).peak;
+    const hp::extent_t peak = hp::detail::memory_account_of(s.p, s.moves, hp::detail::storage_alignment).peak;
     const hp::tier_hardware hardware = two_tiers(peak * percent / 100, 4'000'000'000);
     hp::folded_period period = s.period({.most_operators = most}, hardware.tier[0].capacity);
     period.problem.link = hardware.link;

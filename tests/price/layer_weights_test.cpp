@@ -27,7 +27,7 @@ TEST(layer_weights, equal_layers_weigh_alike_and_the_ends_more) {
   extent_t all = 0;
   for (const program_step& s : p.step)
     if (!s.is_move && !is_in(s.phase, update_phases))
-      all += price_of_compute(matrix384::device, p, s.index).time.picoseconds;
+      all += hyperparallel::detail::price_of_compute(matrix384::device, p, s.index).time.picoseconds;
   EXPECT_EQ(std::accumulate(weight.begin(), weight.end(), extent_t{0}), all);
 }
 

@@ -39,7 +39,7 @@ struct tried {
 /// Every lookahead by itself.
 std::vector<tried> all_of(const hp::sharded_program& p, const hp::interconnect& links) {
   std::vector<tried> all;
-  for (int ahead = 0; ahead <= hp::most_lookahead; ahead = ahead == 0 ? 1 : 2 * ahead) {
+  for (int ahead = 0; ahead <= hp::detail::most_lookahead; ahead = ahead == 0 ? 1 : 2 * ahead) {
     const hp::lowered_program l = hp::lower_training(p, {.topology = links, .lookahead = ahead});
     EXPECT_TRUE(l.status.ok());
     all.push_back({hp::simulate(l, hp::h100::device).makespan, l.addresses.high_water[0]});

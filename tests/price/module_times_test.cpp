@@ -29,7 +29,7 @@ hp::lowered_program lowered(const hp::sharded_program& p) {
 
 /// A table of the modules of a plan, with what each computes under the strategy of its group.
 hp::extent_t computed_by_modules(const hp::graph& g, const hp::submodel_plan& plan, int group) {
-  const hp::module_times t = hp::times_of_modules(g, plan.table, plan.strategy[group], hp::h100::device);
+  const hp::module_times t = hp::detail::times_of_modules(g, plan.table, plan.strategy[group], hp::h100::device);
   EXPECT_TRUE(t.ok());
   hp::extent_t sum = 0;
   for (int m = 0; m < t.of.size; ++m)
@@ -48,7 +48,7 @@ TEST(module_times, a_part_computes_at_least_what_its_modules_do) {
     if (!p.ok()) continue;
     bool priced = true;  // a strategy whose rules match nothing on all modules together has no times of modules
     for (const hp::strategy_value& s : plan.strategy)
-      priced = priced && hp::times_of_modules(g, plan.table, s, hp::h100::device).ok();
+      priced = priced && hp::detail::times_of_modules(g, plan.table, s, hp::h100::device).ok();
     if (!priced) continue;
     const hp::part_times t = hp::times_of_parts(lowered(p.program), hp::h100::device);
     ASSERT_TRUE(t.ok());
@@ -68,15 +68,15 @@ TEST(module_times, of_all_modules_on_one_group_are_those_of_its_program) {
   for (const char* name : {"single", "dp", "zero3", "tp", "dp-tp"}) {
     const int ranks = name == std::string("single") ? 1 : 4;
     const hp::strategy_value s = hp::strategy_called(name, ranks).strategy;
-    const hp::module_times t = hp::times_of_modules(g, omni_modal::modules_alone(), s, hp::h100::device);
+    const hp::module_times t = hp::detail::times_of_modules(g, omni_modal::modules_alone(), s, hp::h100::device);
     ASSERT_TRUE(t.ok());
     const hp::run_times whole = hp::simulate(lowered(hp::partition(g, s)), hp::h100::device);
     hp::extent_t sum = 0;
     for (const hp::module_time& m : t.of) sum += m.step(g.micro_batches);
     const hp::sharded_program p = hp::partition(g, s);
     for (const hp::program_step& step : p.step)
-      if (!step.is_move && hp::joins_numbers(p, step))
-        sum += hp::price_of_compute(hp::h100::device, p, step.index).time.picoseconds;
+      if (!step.is_move && hp::detail::joins_numbers(p, step))
+        sum += hp::detail::price_of_compute(hp::h100::device, p, step.index).time.picoseconds;
     EXPECT_EQ(sum, whole.busy[static_cast<int>(hp::resource::aic)]) << name;
   }
 }
@@ -85,14 +85,14 @@ TEST(module_times, what_has_no_time_says_why) {
   const hp::graph g = omni_modal::training_step_of({}, 1, {}, hp::f32, hp::f32);
   hp::group_table unknown;
   hp::add_module(unknown, "text", "all");
-  EXPECT_EQ(hp::times_of_modules(g, unknown, omni_modal::zero1_of(2), hp::h100::device).groups.groups.code,
+  EXPECT_EQ(hp::detail::times_of_modules(g, unknown, omni_modal::zero1_of(2), hp::h100::device).groups.groups.code,
             hp::group_code::operator_has_no_module);
-  EXPECT_EQ(
-      hp::times_of_modules(g, omni_modal::modules_alone(), omni_modal::zero1_of(3), hp::h100::device).program.code,
-      hp::strategy_code::dim_does_not_divide);
+  EXPECT_EQ(hp::detail::times_of_modules(g, omni_modal::modules_alone(), omni_modal::zero1_of(3), hp::h100::device)
+                .program.code,
+            hp::strategy_code::dim_does_not_divide);
   const hp::graph doubles = omni_modal::training_step_of({}, 1, {}, hp::f64, hp::f64);
   const hp::module_times t =
-      hp::times_of_modules(doubles, omni_modal::modules_alone(), omni_modal::zero1_of(1), hp::b200::device);
+      hp::detail::times_of_modules(doubles, omni_modal::modules_alone(), omni_modal::zero1_of(1), hp::b200::device);
   EXPECT_FALSE(t.ok());
   EXPECT_NE(t.code, hp::cost_code::ok);
 }
@@ -230,7 +230,7 @@ TEST(module_times, a_split_chosen_by_the_load_beats_every_placement_that_stays) 
   for (int l = 0; l < 2; ++l)
     for (const int n : {1, 2, 4, 8})
       work[l].push_back(
-          hp::times_of_modules(g[l], omni_modal::modules_alone(), omni_modal::zero1_of(n), hp::h100::device));
+          hp::detail::times_of_modules(g[l], omni_modal::modules_alone(), omni_modal::zero1_of(n), hp::h100::device));
   const hp::extent_t beaten = dynamic / rounds / steps * 105 / 100;  // for a step of each load
   int played = 0, bounded = 0;
   for (const grouping& each : every_grouping(8)) {

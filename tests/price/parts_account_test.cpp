@@ -45,7 +45,9 @@ TEST(parts_account, memory_and_time_are_those_of_the_plan) {
       ASSERT_TRUE(a.ok()) << name;
       extent_t most = 0;
       for (int k = 0; k < parts_of(p); ++k)
-        most = larger(most, memory_account_of(p, moves, storage_uses(p), storage_alignment, k).peak);
+        most = larger(most, hyperparallel::detail::memory_account_of(p, moves, storage_uses(p),
+                                                                     hyperparallel::detail::storage_alignment, k)
+                                .peak);
       const extent_t alive = plan_addresses(p, moves).alive_maximum[0];  // and buffers of hand-overs
       EXPECT_LE(most, alive) << name;
       EXPECT_LE(alive * 100, most * 105) << name;
@@ -86,7 +88,7 @@ TEST(parts_account, stages_with_little_in_flight_need_a_fifth_less_than_tensors_
     const program_moves moves = kinds_of_moves(p);
     account = 0;
     for (int k = 0; k < parts_of(p); ++k)
-      account = larger(account, memory_account_of(p, moves, storage_uses(p), 1, k).peak);
+      account = larger(account, hyperparallel::detail::memory_account_of(p, moves, storage_uses(p), 1, k).peak);
     return plan_addresses(p, moves).high_water[0];
   };
   extent_t account_of_tensors = 0, account_of_stages = 0;

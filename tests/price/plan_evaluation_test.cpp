@@ -32,7 +32,7 @@ TEST(PlanEvaluation, IsTheAccountOfTheProgram) {
       EXPECT_EQ(e.time, a.times.total.picoseconds) << name;
       EXPECT_EQ(e.account, a.memory) << name;
       EXPECT_EQ(e.memory, a.memory.peak) << name;
-      const hp::busy_times busy = hp::busy_of(p, hp::pipeline_form(g, 1), hp::priced_program(p, prices));
+      const hp::busy_times busy = hp::detail::busy_of(p, hp::pipeline_form(g, 1), hp::priced_program(p, prices));
       EXPECT_LE(busy.compute, e.times.compute_busy) << name;
       EXPECT_LE(busy.carried, e.times.communication_busy) << name;
       EXPECT_LE(busy.bound(), e.time) << name;

@@ -38,7 +38,7 @@ TEST(PlanFrame, EachOnceWithinTheLimits) {
       limits.tensor = 4;
       limits.context = 2;
       std::vector<hp::plan_frame> seen;
-      hp::visit_frames(g, devices, limits, [&](const hp::plan_frame& f) {
+      hp::detail::visit_frames(g, devices, limits, [&](const hp::plan_frame& f) {
         EXPECT_EQ(f.dp * f.ep * f.cp * f.x * f.tp * f.pipeline, devices);
         EXPECT_EQ(hp::position_count(hp::mesh_of(f).shape) * f.pipeline, devices);
         EXPECT_EQ(8 % (f.dp * f.ep), 0);
@@ -75,7 +75,7 @@ TEST(PlanFrame, EachOnceWithinTheLimits) {
 }
 
 TEST(PlanFrame, DenseModelsHaveNoExpertAxis) {
-  hp::visit_frames(searched::small_model{}.build(), 8, {}, [](const hp::plan_frame& f) { EXPECT_EQ(f.ep, 1); });
+  hp::detail::visit_frames(searched::small_model{}.build(), 8, {}, [](const hp::plan_frame& f) { EXPECT_EQ(f.ep, 1); });
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST(PlanPrices, AddUpToBusyTimes) {
       for (int k = 0; k < p.step.size; ++k) {
         (p.step[k].is_move ? communication : compute) += priced.of_step(k) * hp::times_of(p, p.step[k]);
       }
-      const hp::step_times t = hp::estimate_step(p, kinds, hp::loads_of_moves(p, kinds), device, net);
+      const hp::step_times t = hp::estimate_step(p, kinds, hp::detail::loads_of_moves(p, kinds), device, net);
       EXPECT_EQ(compute, t.compute_busy) << s.name.text;
       EXPECT_EQ(communication, t.communication_busy) << s.name.text;
       ++compared;

@@ -51,7 +51,7 @@ TEST(ProductShape, AreTilesDealtToCores) {
             for (hp::extent_t n = 1; n <= 7; ++n) {
               const hp::product_shape s{count, m, n};
               const hp::extent_t flops = 2 * depth * s.results();
-              const hp::checked_extent padded = hp::padded_flops(d, flops, s);
+              const hp::checked_extent padded = hp::detail::padded_flops(d, flops, s);
               ASSERT_FALSE(padded.overflow);
               ASSERT_EQ(padded.value, dealt(d, s, depth));
               ASSERT_GE(padded.value, flops);
@@ -63,9 +63,9 @@ TEST(ProductShape, AreTilesDealtToCores) {
 
 TEST(ProductShape, WithoutATileEveryShapeReachesTheSame) {
   const hp::device_value d = tiled(2, 0, 0);
-  EXPECT_EQ(hp::product_time(d, 1 << 20, {1, 3, 5}, hp::teraflops),
+  EXPECT_EQ(hp::detail::product_time(d, 1 << 20, {1, 3, 5}, hp::teraflops),
             hp::work_time(1 << 20, 1, 1, hp::teraflops, d.gmm_cold));
-  EXPECT_EQ(hp::product_time(tiled(2, 1 << 16, 1 << 16), hp::extent_t{1} << 55, {1, 1, 1}, 1).code,
+  EXPECT_EQ(hp::detail::product_time(tiled(2, 1 << 16, 1 << 16), hp::extent_t{1} << 55, {1, 1, 1}, 1).code,
             hp::cost_code::overflow);
 }
 
@@ -77,7 +77,8 @@ TEST(ProductShape, OnlyProductsAreBoundByTiles) {
   const hp::device_value plain = tiled(4, 0, 0), wide = tiled(4, 128, 128);
   int slower = 0;
   for (int c = 0; c < p.compute.size; ++c) {
-    const hp::priced_step without = hp::price_of_compute(plain, p, c), with = hp::price_of_compute(wide, p, c);
+    const hp::priced_step without = hp::detail::price_of_compute(plain, p, c),
+                          with = hp::detail::price_of_compute(wide, p, c);
     const hp::graph_operator& o = p.graph.op[p.compute[c].op];
     if (o.kind != hp::id_of<hp::ops::contract>) {
       EXPECT_EQ(with.time, without.time);
@@ -85,8 +86,8 @@ TEST(ProductShape, OnlyProductsAreBoundByTiles) {
     }
     EXPECT_GE(with.time.picoseconds, without.time.picoseconds);
     slower += with.time.picoseconds > without.time.picoseconds ? 1 : 0;
-    const hp::local_work w = hp::local_work_of(p.graph, o, p.compute[c].placement, p.mesh.shape);
-    EXPECT_EQ(hp::work_of(p, p.compute[c]).flops % (2 * hp::product_shape_of(w).results()), 0);
+    const hp::local_work w = hp::detail::local_work_of(p.graph, o, p.compute[c].placement, p.mesh.shape);
+    EXPECT_EQ(hp::work_of(p, p.compute[c]).flops % (2 * hp::detail::product_shape_of(w).results()), 0);
   }
   EXPECT_GT(slower, 5);
 }

@@ -27,7 +27,7 @@ void for_each_program(unsigned seed, int models, const Run& run) {
       const hp::sharded_program p = hp::partition(g, hp::strategy_called(hp::named_strategy_at(n).name, 4).strategy);
       if (p.status.code != hp::strategy_code::ok) continue;
       const hp::program_moves moves = hp::kinds_of_moves(p, links);
-      const hp::growing_array<hp::move_load> load = hp::loads_of_moves(p, moves);
+      const hp::growing_array<hp::move_load> load = hp::detail::loads_of_moves(p, moves);
       run(p, hp::detail::program_prices{p, moves, load, device, links}, links);
     }
   }

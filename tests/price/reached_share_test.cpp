@@ -24,7 +24,7 @@ void for_each_product(const Run& run) {
     for (const hp::program_compute& c : p.compute) {
       const hp::graph_operator& o = p.graph.op[c.op];
       if (hp::work_of(p, c).unit == hp::compute_unit::matrix)
-        run(p.graph, o, hp::local_work_of(p.graph, o, c.placement, p.mesh.shape));
+        run(p.graph, o, hp::detail::local_work_of(p.graph, o, c.placement, p.mesh.shape));
     }
   }
 }
@@ -33,10 +33,10 @@ void for_each_product(const Run& run) {
 TEST(ReachedShare, OfAttentionAndGroups) {
   int attention = 0, groups = 0, others = 0;
   for_each_product([&](const hp::graph& g, const hp::graph_operator& o, const hp::local_work& w) {
-    const hp::efficiency share = hp::reached_share(hp::h100::device, g, o, w);
+    const hp::efficiency share = hp::detail::reached_share(hp::h100::device, g, o, w);
     EXPECT_LE(share.parts_per_million, hp::h100::device.gmm_cold.parts_per_million);
-    EXPECT_EQ(hp::reached_share(hp::matrix384::device, g, o, w).parts_per_million, 0);
-    const bool of_groups = o.kind == hp::id_of<hp::ops::contract> && hp::product_shape_of(w).count > 1;
+    EXPECT_EQ(hp::detail::reached_share(hp::matrix384::device, g, o, w).parts_per_million, 0);
+    const bool of_groups = o.kind == hp::id_of<hp::ops::contract> && hp::detail::product_shape_of(w).count > 1;
     const bool of_attention = o.kind != hp::id_of<hp::ops::contract>;
     EXPECT_EQ(share.parts_per_million > 0, of_groups || of_attention) << g.text_at(o.name);
     ++(of_groups ? groups : of_attention ? attention : others);
@@ -60,9 +60,9 @@ TEST(ReachedShare, IsThatOfMeasuredAttention) {
     const hp::graph_operator& o = p.graph.op[c.op];
     const bool backward = o.kind == hp::id_of<hp::ops::attention_gradient>;
     if (!backward && o.kind != hp::id_of<hp::ops::attention>) continue;
-    const hp::efficiency share =
-        hp::reached_share(hp::h100::device, p.graph, o, hp::local_work_of(p.graph, o, c.placement, p.mesh.shape));
-    EXPECT_EQ(share, hp::attention_share(32, 8192, 128, backward));
+    const hp::efficiency share = hp::detail::reached_share(
+        hp::h100::device, p.graph, o, hp::detail::local_work_of(p.graph, o, c.placement, p.mesh.shape));
+    EXPECT_EQ(share, hp::detail::attention_share(32, 8192, 128, backward));
     EXPECT_NEAR(static_cast<double>(share.parts_per_million) / 100, backward ? 5153 : 6291, 200);
     ++found;
   }
@@ -89,8 +89,8 @@ hp::sharded_program products() {
   EXPECT_EQ(m.graph.status.code, hp::graph_code::ok);
   hp::strategy_value s;
   s.mesh = {{1, {2}}, {{"tp"}}};
-  hp::add_column_parallel(s, "up", "tp");
-  hp::add_row_parallel(s, "down", "tp");
+  hp::detail::add_column_parallel(s, "up", "tp");
+  hp::detail::add_row_parallel(s, "down", "tp");
   return hp::partition(m.graph, s);
 }
 
@@ -108,9 +108,9 @@ TEST(ReachedShare, AUsersProductIsAProduct) {
   ASSERT_EQ(own.compute.size, 2);
   for (int c = 0; c < own.compute.size; ++c)
     for (const hp::device_value& d : {hp::h100::device, hp::matrix384::device})
-      EXPECT_EQ(hp::price_of_compute(d, own, c).time, hp::price_of_compute(d, listed, c).time);
-  EXPECT_EQ(hp::sides_of(own.graph, hp::find_tensor(own.graph, "up.weight")),
-            hp::sides_of(listed.graph, hp::find_tensor(listed.graph, "up.weight")));
+      EXPECT_EQ(hp::detail::price_of_compute(d, own, c).time, hp::detail::price_of_compute(d, listed, c).time);
+  EXPECT_EQ(hp::detail::sides_of(own.graph, hp::find_tensor(own.graph, "up.weight")),
+            hp::detail::sides_of(listed.graph, hp::find_tensor(listed.graph, "up.weight")));
 }
 
 }  // namespace

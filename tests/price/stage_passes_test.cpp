@@ -22,7 +22,7 @@ const hp::decoder_plan plans[] = {
 
 hp::lowered_program lowered(const hp::decoder& d, const hp::decoder_plan& p) {
   hp::graph g = hp::training_graph_of(d, p, true);
-  hp::accumulate_by_part(g);
+  hp::detail::accumulate_by_part(g);
   return hp::lower_fastest(hp::partition(g, hp::strategy_of(p)),
                            {.topology = hp::interconnect_of(hp::matrix384::topology)}, hp::matrix384::device, hp::GiB)
       .lowered;

@@ -136,7 +136,7 @@ TEST(StageReplay, RisesWithEachPassAndWithTheHandOver) {
 TEST(StageReplay, RefusesWhatIsTooLarge) {
   std::mt19937 random(1);
   const hp::growing_array<hp::stage_passes> stages = random_stages(random, 8, 9);
-  const hp::stage_replay r = hp::replay_stages(stages, {8, 1, hp::most_stage_micro_batches}, 0);
+  const hp::stage_replay r = hp::replay_stages(stages, {8, 1, hp::detail::most_stage_micro_batches}, 0);
   EXPECT_FALSE(r.ok());
   EXPECT_EQ(r.times.code, hp::cost_code::overflow);
 }
@@ -186,7 +186,7 @@ TEST(StageReplay, OfOtherSchedulesHasTheirBubbles) {
 TEST(StageReplay, OfEverySchedule) {
   std::mt19937 random(7);
   int played = 0;
-  for (int schedule = 0; schedule < hp::published_schedule_count; ++schedule) {
+  for (int schedule = 0; schedule < hp::detail::published_schedule_count; ++schedule) {
     if (hp::copies_of_stages(hp::schedule_table.item[schedule].placement) > 1) continue;
     const int fixed = hp::schedule_table.item[schedule].fixed_chunks, chunks = fixed > 0 ? fixed : 2;
     for (const int p : {2, 4})

@@ -31,9 +31,9 @@ TEST(step_account, is_what_its_parts_say) {
     const hp::step_account a = hp::account_on<hp::matrix384>(p);
     EXPECT_EQ(a.status, hp::strategy_status{});
     const hp::program_moves moves = hp::kinds_of_moves(p, hp::on_topology(hp::matrix384::topology));
-    EXPECT_EQ(a.memory, hp::memory_account_of(p, moves));
-    EXPECT_EQ(a.work, hp::total_work(p));
-    EXPECT_EQ(a.traffic, hp::traffic_of(p, moves, hp::loads_of_moves(p, moves)));
+    EXPECT_EQ(a.memory, hp::detail::memory_account_of(p, moves));
+    EXPECT_EQ(a.work, hp::detail::total_work(p));
+    EXPECT_EQ(a.traffic, hp::traffic_of(p, moves, hp::detail::loads_of_moves(p, moves)));
     EXPECT_GT(a.times.total.picoseconds, 0);
     EXPECT_EQ(a.memory_bytes, 64 * hp::GiB);
     const double use = static_cast<double>(a.work.flops[0]) * 1e12 / static_cast<double>(a.matrix_peak) /

@@ -44,7 +44,7 @@ programs::stacked_model large_model() {
 hp::step_times timed(const hp::sharded_program& p) {
   const hp::interconnect net = hp::on_topology(hardware::topology);
   const hp::program_moves moves = hp::kinds_of_moves(p, net);
-  return hp::estimate_step(p, moves, hp::loads_of_moves(p, moves), hardware::device, net);
+  return hp::estimate_step(p, moves, hp::detail::loads_of_moves(p, moves), hardware::device, net);
 }
 
 /// Both queues of a program that repeats nothing and has no buckets, with every interval kept.
@@ -55,7 +55,7 @@ struct played {
 played play(const hp::sharded_program& p) {
   const hp::interconnect net = hp::on_topology(hardware::topology);
   const hp::program_moves moves = hp::kinds_of_moves(p, net);
-  const auto loads = hp::loads_of_moves(p, moves);
+  const auto loads = hp::detail::loads_of_moves(p, moves);
   struct interval {
     hp::extent_t begin, end;
   };
@@ -87,7 +87,7 @@ played play(const hp::sharded_program& p) {
         touched.push_back(c.operand[i]);
       }
       const int typed = o.operand_count > 0 ? o.operand[0] : o.result[0];
-      took = hp::compute_time(hardware::device, hp::work_of(p, c), p.graph.tensor[typed].type).picoseconds;
+      took = hp::detail::compute_time(hardware::device, hp::work_of(p, c), p.graph.tensor[typed].type).picoseconds;
       for (int r = 0; r < o.result_count; ++r) written.push_back(c.result[r]);
     }
     const auto use_of = [&](int v) -> hp::extent_t& { return used[static_cast<std::size_t>(p.value[v].storage)]; };
@@ -198,7 +198,7 @@ TEST(StepEstimate, ABucketPaysOneLatency) {
   const hp::step_times together = timed(p);
   // All gradients are reduced the same way; what its steps wait for apart from bytes is paid once.
   const hp::interconnect net = hp::on_topology(hardware::topology);
-  const auto loads = hp::loads_of_moves(p, hp::kinds_of_moves(p, net));
+  const auto loads = hp::detail::loads_of_moves(p, hp::kinds_of_moves(p, net));
   hp::extent_t latency = 0;
   for (const hp::move_load& load : loads) {
     hp::extent_t own = 0;
@@ -228,7 +228,7 @@ TEST(StepEstimate, IsTheSameForSearchAndAccounts) {
         const hp::interconnect net = hp::on_topology(t);
         const hp::program_moves kinds = hp::kinds_of_moves(p, net);
         EXPECT_EQ(hp::estimate_step(p, priced, hp::pipeline_form(p.graph, 1), net),
-                  hp::estimate_step(p, kinds, hp::loads_of_moves(p, kinds), d, net))
+                  hp::estimate_step(p, kinds, hp::detail::loads_of_moves(p, kinds), d, net))
             << name;
         ++compared;
       });
@@ -269,7 +269,7 @@ constexpr hp::extent_t busy_of_one_product() {
   const hp::sharded_program p = programs::one_device_program(m.graph);
   const hp::interconnect net = hp::on_topology(hardware::topology);
   const hp::program_moves moves = hp::kinds_of_moves(p, net);
-  return hp::estimate_step(p, moves, hp::loads_of_moves(p, moves), hardware::device, net).total.picoseconds;
+  return hp::estimate_step(p, moves, hp::detail::loads_of_moves(p, moves), hardware::device, net).total.picoseconds;
 }
 static_assert(busy_of_one_product() ==
               hardware::device.task_overhead +

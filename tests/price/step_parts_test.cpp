@@ -20,7 +20,7 @@ TEST(StepParts, EveryStepHasOne) {
       if (p.status.code != hp::strategy_code::ok) return;
       const int ring = hp::axis_index(s.mesh, s.ring_axis.text);
       const hp::graph planned = ring < 0 ? g : hp::rotate_attention(g, s.mesh.shape.size[ring]);
-      const hp::model_parts parts = hp::find_parts(planned);
+      const hp::model_parts parts = hp::detail::find_parts(planned);
       const hp::step_parts sorted(planned, parts);
       for (int k = 0; k < p.step.size; ++k) {
         const int part = sorted.part_of_step(p, k);
@@ -37,7 +37,7 @@ TEST(StepParts, EveryStepHasOne) {
 
 TEST(StepParts, MovesOfAJointAreItsReaders) {
   const hp::graph g = searched::small_model{}.build();
-  const hp::model_parts parts = hp::find_parts(g);
+  const hp::model_parts parts = hp::detail::find_parts(g);
   const hp::step_parts sorted(g, parts);
   // The embedding is partial along tp; the attention behind it asks for it whole.
   const hp::sharded_program p = hp::partition(g, hp::strategy_called("tp", 2).strategy);

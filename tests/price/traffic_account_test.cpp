@@ -29,7 +29,7 @@ TEST(traffic_account, parts_add_up_to_the_total) {
     if (p.status.code != hp::strategy_code::ok) continue;  // the model has no experts
     const hp::interconnect net = hp::on_topology(hp::matrix384::topology);
     const hp::program_moves moves = hp::kinds_of_moves(p, net);
-    const auto loads = hp::loads_of_moves(p, moves);
+    const auto loads = hp::detail::loads_of_moves(p, moves);
     const hp::traffic_account a = hp::traffic_of(p, moves, loads);
     hp::extent_t phases = 0, classes = 0, axes = 0, levels = 0, counted = 0;
     for (const hp::extent_t n : a.by_phase) phases += n;
@@ -48,7 +48,7 @@ TEST(traffic_account, parts_add_up_to_the_total) {
     hp::extent_t fastest = 0;
     for (const hp::program_step& s : p.step)
       for (int l = 0; s.is_move && l < net.topology.level_count; ++l)
-        fastest += hp::elements_over(loads[moves.of[s.index]], l) * hp::times_of(p, s) *
+        fastest += hp::detail::elements_over(loads[moves.of[s.index]], l) * hp::times_of(p, s) *
                    hp::bytes_of(p.graph.tensor[p.value[p.move[s.index].source].tensor].type);
     EXPECT_EQ(levels, fastest) << name;
     EXPECT_GE(levels, a.bytes) << name;

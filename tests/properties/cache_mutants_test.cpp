@@ -152,8 +152,8 @@ void move_step(hp::sharded_program& p, int from, int to) {
 
 bool uses(const hp::sharded_program& p, int step, int value, bool only_writes) {
   bool found = false;
-  hp::visit_values(p, p.step[step],
-                   [&](int v, bool written) { found = found || (v == value && (written || !only_writes)); });
+  hp::detail::visit_values(p, p.step[step],
+                           [&](int v, bool written) { found = found || (v == value && (written || !only_writes)); });
   return found;
 }
 
@@ -165,7 +165,7 @@ bool mutate(mutation how, cached_program& one, std::mt19937& random) {
     const hp::growing_array<hp::storage_lifetime> lives = hp::lifetimes_of(p);
     const int x = below(p.storage.size), y = below(p.storage.size);
     const bool meet = x != y && p.storage[x].tier == p.storage[y].tier && lives[x].first <= lives[x].last &&
-                      lives[y].first <= lives[y].last && hp::alive_together(lives[x], lives[y]);
+                      lives[y].first <= lives[y].last && hp::detail::alive_together(lives[x], lives[y]);
     if (meet) one.addresses.storage[x] = one.addresses.storage[y];
     return meet;
   }
@@ -173,10 +173,11 @@ bool mutate(mutation how, cached_program& one, std::mt19937& random) {
     const int x = below(p.storage.size), tier = p.storage[x].tier;
     one.addresses.storage[x] =
         one.addresses.high_water[tier] -
-        hp::storage_alignment * below(1 + static_cast<int>(hp::aligned(p.storage[x].bytes) / hp::storage_alignment));
+        hp::detail::storage_alignment *
+            below(1 + static_cast<int>(hp::detail::aligned(p.storage[x].bytes) / hp::detail::storage_alignment));
     const hp::growing_array<hp::storage_lifetime> lives = hp::lifetimes_of(p);
     return lives[x].first <= lives[x].last &&
-           one.addresses.storage[x] + hp::aligned(p.storage[x].bytes) > one.addresses.high_water[tier];
+           one.addresses.storage[x] + hp::detail::aligned(p.storage[x].bytes) > one.addresses.high_water[tier];
   }
   const int from = below(p.step.size);
   if (!p.step[from].is_move) return false;
@@ -244,10 +245,10 @@ TEST(CacheMutants, NoWaitThatIsNeededMayBeMissing) {
     const hp::planned_flow planned = l.with_accesses();
     const hp::dynamic_taskflow& f = planned.flow();
     hp::grown_execution_table table = hp::table_of(l.plan);
-    const int copies_in = hp::first_queue(l.plan.machine, 0, hp::resource::copy_in);
-    const int copies_out = hp::first_queue(l.plan.machine, 0, hp::resource::copy_out);
-    const int per_rank = hp::queues_per_rank(l.plan.machine);
-    hp::owned_exact_scratch x(f.size, hp::queue_count(l.plan.machine));
+    const int copies_in = hp::detail::first_queue(l.plan.machine, 0, hp::resource::copy_in);
+    const int copies_out = hp::detail::first_queue(l.plan.machine, 0, hp::resource::copy_out);
+    const int per_rank = hp::detail::queues_per_rank(l.plan.machine);
+    hp::detail::owned_exact_scratch x(f.size, hp::queue_count(l.plan.machine));
     for (int r = 0; r < table.size.tasks && unsafe < wanted_mutants(); ++r)
       for (int w = hp::wait_begin(table, r); w < table.record[r].wait_end; ++w) {
         const hp::task& t = f.task[table.record[r].task];

@@ -52,7 +52,7 @@ template <class Description, std::size_t Count>
 erased erase(const drawn<Description, Count>& d) {
   const auto apply = [description = d.description](const std::vector<hp::dynamic_dtensor>& x) {
     return [&]<std::size_t... O>(std::index_sequence<O...>) {
-      return hp::apply_all(description, std::array<hp::dynamic_dtensor, Count>{x[O]...});
+      return hp::detail::apply_all(description, std::array<hp::dynamic_dtensor, Count>{x[O]...});
     }(std::make_index_sequence<Count>{});
   };
   return {d.description.rule(d.shapes.data(), static_cast<int>(Count)),
@@ -109,11 +109,12 @@ inline void draw_role(const hp::factor_rule& rule, int a, std::vector<hp::layout
   }
   const int o = *rc::gen::inRange(0, rule.operand_count);
   const hp::reduce_op op = static_cast<hp::reduce_op>(*rc::gen::inRange(1, hp::reduce_op_count));
-  const hp::partial_mode mode = hp::word_of(rule.partials, o, op).mode;
+  const hp::partial_mode mode = hp::detail::word_of(rule.partials, o, op).mode;
   if (mode == hp::partial_mode::refuses && *rc::gen::inRange(0, 4) != 0) return;
   terms[static_cast<std::size_t>(o)].partial[a] = op;
   for (int q = 0; q < rule.operand_count; ++q)
-    if (mode == hp::partial_mode::together && hp::word_of(rule.partials, q, op).mode == mode && *rc::gen::inRange(0, 2))
+    if (mode == hp::partial_mode::together && hp::detail::word_of(rule.partials, q, op).mode == mode &&
+        *rc::gen::inRange(0, 2))
       terms[static_cast<std::size_t>(q)].partial[a] = op;
 }
 
@@ -157,7 +158,7 @@ inline std::array<hp::dynamic_dtensor, 2> draw_operand(const hp::rank_group& gro
                                                        const hp::shape& s, const hp::layout_value& l,
                                                        const worlds::numbers& of, std::uint64_t seed) {
   const hp::layout_value alone = hp::replicated({1, {1}}, s.rank);
-  return hp::visit_element_type(type, [&](auto t) -> std::array<hp::dynamic_dtensor, 2> {
+  return hp::detail::visit_element_type(type, [&](auto t) -> std::array<hp::dynamic_dtensor, 2> {
     using T = typename decltype(t)::type;
     if constexpr (std::is_arithmetic_v<T>) {
       const worlds::sample<T> x = worlds::sampled<T>(group, s, l, seed, of);
@@ -216,7 +217,7 @@ inline bool run_once(const erased& d) {
     RC_ASSERT(got[i].layout() == placed.result[i]);
     RC_ASSERT(got[i].shape() == expected[i].shape());
     RC_ASSERT(hp::replicas_agree(got[i]));
-    RC_ASSERT(hp::visit_element_type(got[i].type(), [&](auto t) {
+    RC_ASSERT(hp::detail::visit_element_type(got[i].type(), [&](auto t) {
       return same_elements<typename decltype(t)::type>(got[i], expected[i], d.tolerance);
     }));
   }

@@ -80,7 +80,7 @@ TEST(PlansBetweenNodes, FullyShardedTrainingIsChargedWhatHierarchiesTake) {
   EXPECT_GE(a.traffic.by_level[1] * 10, a.traffic.bytes);
   // Every move: what `choose_move` says, and what is charged never exceeds the plan by fewest bytes.
   const hp::program_moves moves = hp::kinds_of_moves(p, net);
-  const auto loads = hp::loads_of_moves(p, moves);
+  const auto loads = hp::detail::loads_of_moves(p, moves);
   std::vector<hp::extent_t> entries(static_cast<std::size_t>(hp::tally_size(net, devices)));
   int staged = 0;
   for (int k = 0; k < moves.kind.size; ++k) {
@@ -106,18 +106,18 @@ struct random_plans {
   std::vector<hp::plan_frame> frames{};
 
   random_plans(const hp::graph& of, const hp::search_limits& most) : g(of), limits(most) {
-    hp::visit_frames(g, devices, limits, [&](const hp::plan_frame& f) { frames.push_back(f); });
+    hp::detail::visit_frames(g, devices, limits, [&](const hp::plan_frame& f) { frames.push_back(f); });
   }
   hp::strategy_value next(hp::plan_frame& frame) {
     for (;;) {
       frame = frames[random() % frames.size()];
       hp::plan_space space;
-      hp::fill_space(space, g, hp::find_parts(g), frame, limits.reduced);
+      hp::detail::fill_space(space, g, hp::detail::find_parts(g), frame, limits.reduced);
       int choice[hp::max_model_parts] = {};
       for (int p = 0; p < space.parts; ++p)
         choice[p] = static_cast<int>(random() % static_cast<unsigned>(space.candidate[p].size));
       hp::strategy_value s;
-      if (hp::compose(space, choice, s)) return s;
+      if (hp::detail::compose(space, choice, s)) return s;
     }
   }
 };

@@ -73,12 +73,12 @@ TEST(bound, axes_that_change_nothing_leave_the_maxima_as_they_are) {
         a.padded = b.padded = padded;
         const hp::shape s = padded == 0 ? hp::shape{12, 12} : hp::shape{7, 11};
         const hp::received_bound all = hp::enumerate_bound(a, b, s);
-        const hp::received_bound some = hp::enumerate_bound(a, b, s, hp::changed_axes(a, b));
+        const hp::received_bound some = hp::enumerate_bound(a, b, s, hp::detail::changed_axes(a, b));
         ASSERT_EQ(all.maximum, some.maximum);
         ASSERT_EQ(all.boxes, some.boxes);
         ASSERT_EQ(all.messages, some.messages);
         ASSERT_GE(all.sum, some.sum);
-        ASSERT_EQ(hp::changed_axes(a, b) == 0, a == b);
+        ASSERT_EQ(hp::detail::changed_axes(a, b) == 0, a == b);
       }
 }
 

@@ -16,7 +16,7 @@ TEST(candidate_parts, tell_what_the_busiest_device_of_each_step_receives) {
   int checked = 0;
   small_candidates::visit([&](const hp::layout_value& from, const hp::layout_value& to, const hp::shape& s,
                               hp::move_candidate candidate, const hp::interconnect& net, const hp::move_parts& built) {
-    const hp::move_parts parts = hp::parts_of_candidate(from, to, s, candidate, net);
+    const hp::move_parts parts = hp::detail::parts_of_candidate(from, to, s, candidate, net);
     ASSERT_EQ(parts.count, built.count);
     hp::extent_t sum = 0;
     for (int i = 0; i < parts.count; ++i)
@@ -30,7 +30,7 @@ TEST(candidate_parts, tell_what_the_busiest_device_of_each_step_receives) {
       }
     if (candidate == hp::move_candidate::exchange && parts.part[0].step_count == 2)
       return;  // one device for both steps
-    ASSERT_EQ(hp::most_received_by_steps(parts), sum) << hp::name_of(candidate);
+    ASSERT_EQ(hp::detail::most_received_by_steps(parts), sum) << hp::name_of(candidate);
     ++checked;
   });
   EXPECT_GT(checked, 1000);

@@ -186,11 +186,11 @@ TEST(ChooseMove, TheCollectivesOfATwoDimensionalMeshComeOutOfTheSteps) {
     const hp::layout_value parts = cut_by(r.mesh, 1, {{0, 0}, {0, 1}});
     const hp::chosen_move gather = choose(parts, whole, s, r.net);
     EXPECT_EQ(time_of(gather, kind::outer_first), hp::all_gather_x_then_y(r.closed, n));
-    EXPECT_EQ(time_of(gather, kind::inner_first), hp::all_gather_y_then_x(r.closed, n));
+    EXPECT_EQ(time_of(gather, kind::inner_first), hp::detail::all_gather_y_then_x(r.closed, n));
     EXPECT_EQ(time_of(gather, kind::both_orders), hp::all_gather_two_orders(r.closed, n));
     const hp::chosen_move scatter = choose(terms, parts, s, r.net);
     EXPECT_EQ(time_of(scatter, kind::outer_first), hp::all_gather_x_then_y(r.closed, n));
-    EXPECT_EQ(time_of(scatter, kind::inner_first), hp::all_gather_y_then_x(r.closed, n));
+    EXPECT_EQ(time_of(scatter, kind::inner_first), hp::detail::all_gather_y_then_x(r.closed, n));
     EXPECT_EQ(time_of(scatter, kind::both_orders), hp::all_gather_two_orders(r.closed, n));
     // An all-reduce is a reduce-scatter mirrored onto an all-gather.
     const hp::chosen_move reduce = choose(terms, whole, s, r.net);
@@ -202,8 +202,8 @@ TEST(ChooseMove, TheCollectivesOfATwoDimensionalMeshComeOutOfTheSteps) {
     const hp::shape table(ranks * 2, ranks * 3);
     const hp::chosen_move turn = choose(cut_by(r.mesh, 2, {{0, 0}, {0, 1}}), other, table, r.net);
     const hp::extent_t local = ranks * 6;
-    EXPECT_EQ(time_of(turn, kind::outer_first), hp::all_to_all_one_order(r.closed, local));
-    EXPECT_EQ(time_of(turn, kind::inner_first), hp::all_to_all_one_order(r.closed, local));
+    EXPECT_EQ(time_of(turn, kind::outer_first), hp::detail::all_to_all_one_order(r.closed, local));
+    EXPECT_EQ(time_of(turn, kind::inner_first), hp::detail::all_to_all_one_order(r.closed, local));
     if (r.closed.x != 3) {  // three rows of a dim cannot be halved
       const hp::layout_value from = cut_by(r.mesh, 2, {{0, 0}, {0, 1}});
       const hp::chosen_move halved = choose(from, other, hp::shape(ranks * 2, ranks * 2), r.net);

@@ -38,7 +38,7 @@ struct comparison {
     ASSERT_EQ(chosen.code, hp::choice_code::ok);
     ASSERT_EQ(time, chosen.figures.time);
     ASSERT_EQ(load.candidate, chosen.candidate);
-    ASSERT_EQ(hp::received_by_all(load), chosen.figures.received_total);
+    ASSERT_EQ(hp::detail::received_by_all(load), chosen.figures.received_total);
     ASSERT_EQ(load.step.size, chosen.figures.steps);
     staged += chosen.candidate != hp::move_candidate::exchange ? 1 : 0;
   }

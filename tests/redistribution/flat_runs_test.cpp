@@ -24,7 +24,7 @@ TEST(flat_runs, runs_are_a_block_in_the_order_of_its_memory) {
             const hp::flat_block f = hp::runs_of(block, s);
             std::vector<hp::extent_t> found;
             for (hp::extent_t i = 0; i < f.runs; ++i)
-              for (hp::extent_t k = 0; k < f.length; ++k) found.push_back(hp::run_begin(f, i) + k);
+              for (hp::extent_t k = 0; k < f.length; ++k) found.push_back(hp::detail::run_begin(f, i) + k);
             ASSERT_EQ(found, replay::detail::elements_in(block, s));
             for (hp::extent_t flat = 0; flat < 60; ++flat) {
               const hp::flat_place p = hp::place_of(f, flat);
@@ -52,11 +52,11 @@ TEST(flat_runs, the_first_device_with_an_element_has_it) {
       for (hp::extent_t flat = 0; flat < 35; ++flat) {
         int first = 0;
         while (!hp::place_of(hp::runs_of(hp::slice_at(l, s, hp::coordinates_of(m, first)), s), flat).inside) ++first;
-        ASSERT_EQ(hp::position_of(m, hp::first_with(l, s, flat)), first);
+        ASSERT_EQ(hp::position_of(m, hp::detail::first_with(l, s, flat)), first);
       }
     }
 }
 
-static_assert(hp::run_begin(hp::runs_of(hp::box{{1, 3}, {2, 4}}, {3, 4}), 1) == 10);
+static_assert(hp::detail::run_begin(hp::runs_of(hp::box{{1, 3}, {2, 4}}, {3, 4}), 1) == 10);
 
 }  // namespace

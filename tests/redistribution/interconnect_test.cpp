@@ -70,11 +70,11 @@ TEST(Interconnect, NamesWhatIsWrong) {
 TEST(Interconnect, RanksComeFromTheInnerListAndThenTheLinks) {
   static constexpr int reversed[] = {3, 2, 1, 0};
   hp::interconnect net;
-  EXPECT_EQ(hp::rank_on(net, {}, 2), 2);
-  EXPECT_EQ(hp::rank_on(net, {2, 10}, 1), 11);
+  EXPECT_EQ(hp::detail::rank_on(net, {}, 2), 2);
+  EXPECT_EQ(hp::detail::rank_on(net, {2, 10}, 1), 11);
   net.ranks = {4, reversed};
-  EXPECT_EQ(hp::rank_on(net, {}, 1), 2);
-  EXPECT_EQ(hp::rank_on(net, {2, 2}, 1), 0);
+  EXPECT_EQ(hp::detail::rank_on(net, {}, 1), 2);
+  EXPECT_EQ(hp::detail::rank_on(net, {2, 2}, 1), 0);
 }
 
 }  // namespace

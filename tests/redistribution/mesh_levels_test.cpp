@@ -61,7 +61,7 @@ TEST(MeshLevels, RelaysCarryWhatRoutesAddUpTo) {
         hp::extent_t crossed[hp::max_axes] = {}, most[hp::max_axes] = {};
         int axes = 0;
         hp::time_cost told;
-        hp::visit_relays(step, s, net, [&](const hp::step_levels& one) {
+        hp::detail::visit_relays(step, s, net, [&](const hp::step_levels& one) {
           ASSERT_EQ(one.code, hp::cost_code::ok);
           for (int a = 0; a < m.axis_count; ++a)
             if (one.level[a].messages > 0) {
@@ -78,7 +78,7 @@ TEST(MeshLevels, RelaysCarryWhatRoutesAddUpTo) {
         }
         alike += same ? 1 : 0;
         const hp::step_part part{&step, &s};
-        const hp::step_levels direct = hp::levels_on_mesh(&part, 1, net);
+        const hp::step_levels direct = hp::detail::levels_on_mesh(&part, 1, net);
         if (direct.code == hp::cost_code::ok && axes == 1) {
           EXPECT_EQ(hp::time_of(direct, 4, net), told) << "a relay along one axis is the step";
         }
@@ -100,11 +100,11 @@ TEST(MeshLevels, AStepTakesWhatItsTransfersAddUpTo) {
         for (const hp::shape& s : {hp::shape(12, 6), hp::shape(5, 7)}) {
           const hp::move_plan plan = hp::plan_move(from, to, s);
           std::vector<hp::extent_t> entries(static_cast<std::size_t>(hp::tally_size(net, hp::position_count(m))));
-          const hp::move_tally tally = hp::tally_in(entries.data(), net, hp::position_count(m));
+          const hp::move_tally tally = hp::detail::tally_in(entries.data(), net, hp::position_count(m));
           for (int k = 0; k < plan.step_count; ++k) {
             const hp::step_part part{&plan.step[k], &plan.shape};
             const hp::step_price price = hp::price_step(&part, 1, net, 2, tally);
-            const hp::step_levels load = hp::levels_on_mesh(&part, 1, net);
+            const hp::step_levels load = hp::detail::levels_on_mesh(&part, 1, net);
             ASSERT_EQ(hp::time_of(load, 2, net), price.time);
             ASSERT_EQ(load.received > 0, price.communicates);
             (price.time.ok() ? carried : apart) += price.communicates ? 1 : 0;
@@ -119,7 +119,8 @@ TEST(MeshLevels, ARankBeyondTheMeshIsNotConnected) {
   const hp::mesh_shape m{1, {4}};
   const hp::move_plan plan = hp::plan_move(cut_by(m, 1, {{0, 0}}), hp::replicated(m, 1), hp::shape(8));
   hp::cost_code code = hp::cost_code::ok;
-  hp::visit_relays(plan.step[0], plan.shape, full_mesh({1, {3}}), [&](const hp::step_levels& one) { code = one.code; });
+  hp::detail::visit_relays(plan.step[0], plan.shape, full_mesh({1, {3}}),
+                           [&](const hp::step_levels& one) { code = one.code; });
   EXPECT_EQ(code, hp::cost_code::ranks_are_not_connected);
 }
 

@@ -37,7 +37,7 @@ struct pricing {
     const hp::move_load load = on.load_of(from, to, s, 2);
     const hp::time_cost time = hp::time_of(load, 2, on.links());
     ASSERT_TRUE(time.ok());
-    ASSERT_EQ(time.picoseconds > 0, hp::received_by_all(load) > 0);
+    ASSERT_EQ(time.picoseconds > 0, hp::detail::received_by_all(load) > 0);
     moves += time.picoseconds > 0 ? 1 : 0;
   }
 };
@@ -100,9 +100,9 @@ TEST(MeshMove, IsTheOneThatIsChosenByTime) {
       }
       ASSERT_EQ(chosen.code, hp::choice_code::ok);
       ASSERT_EQ(time, chosen.figures.time);
-      if (hp::received_by_all(load) == 0) continue;
+      if (hp::detail::received_by_all(load) == 0) continue;
       ASSERT_EQ(load.candidate, chosen.candidate);
-      ASSERT_EQ(hp::received_by_all(load), chosen.figures.received_total);
+      ASSERT_EQ(hp::detail::received_by_all(load), chosen.figures.received_total);
       ASSERT_EQ(load.step.size, chosen.figures.steps);
       staged += load.step.size > 1 ? 1 : 0;
       in_parts += load.candidate >= hp::move_candidate::both_orders ? 1 : 0;
@@ -122,7 +122,7 @@ TEST(MeshMove, OfManyDevicesIsCountedThroughAFew) {
       on.load_of(worlds::cut_by(m, 1, {{0, 0}}), hp::replicated(m, 1), hp::shape(hp::extent_t{1} << 32), 2);
   ASSERT_TRUE(hp::time_of(load, 2, net).ok());
   hp::extent_t received = 0;
-  for (int a = 0; a < 4; ++a) received += (net.mesh.size[a] - 1) * hp::elements_over(load, a);
+  for (int a = 0; a < 4; ++a) received += (net.mesh.size[a] - 1) * hp::detail::elements_over(load, a);
   EXPECT_EQ(received, (hp::extent_t{1} << 32) / 1024 * 1023);
 }
 

@@ -71,7 +71,7 @@ packed pack(const std::vector<tensor>& tensors) {
   p.size = hp::pack(list.data(), count, p.transfers.data(), p.messages.data());
   EXPECT_EQ(static_cast<std::size_t>(p.size.transfers), p.transfers.size());
   p.messages.resize(static_cast<std::size_t>(p.size.messages));
-  std::vector<hp::extent_t> tally(static_cast<std::size_t>(4 * hp::rank_bound(list.data(), count)));
+  std::vector<hp::extent_t> tally(static_cast<std::size_t>(4 * hp::detail::rank_bound(list.data(), count)));
   p.certificate = hp::certify(list.data(), count, p.messages.data(), p.size, tally.data());
   return p;
 }
@@ -225,7 +225,7 @@ TEST(move_batch, a_rank_packs_its_own_messages_as_everyone_does) {
   const hp::relocation second = hp::plan_relocation(side_of(columns, {6, 4}, ranks_c), side_of(rows, {4, 6}, ranks_a));
   const hp::batch_tensor batch[] = {{&first, 2}, {&second, 4}};
   const packed all = pack(std::vector<tensor>{{{}, {}, 2, first}, {{}, {}, 4, second}});
-  for (int rank = 0; rank < hp::rank_bound(batch, 2); ++rank) {
+  for (int rank = 0; rank < hp::detail::rank_bound(batch, 2); ++rank) {
     const int n = hp::count_transfers(batch, 2, rank);
     std::vector<hp::packed_transfer> transfers(static_cast<std::size_t>(n));
     std::vector<hp::packed_message> messages(transfers.size());

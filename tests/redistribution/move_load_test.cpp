@@ -27,10 +27,10 @@ TEST(MoveLoad, TimesAndAmountsOfStepsAddUp) {
   load.add(on_level(1, 40));
   load.add(on_level(1, 2));
   EXPECT_EQ(load.step.size, 3) << "nothing is received in a step that is left out";
-  EXPECT_EQ(hp::elements_over(load, 0), 30);
-  EXPECT_EQ(hp::elements_over(load, 1), 42);
-  EXPECT_EQ(hp::messages_over(load, 1), 2);
-  EXPECT_EQ(hp::received_by_all(load), 72);
+  EXPECT_EQ(hp::detail::elements_over(load, 0), 30);
+  EXPECT_EQ(hp::detail::elements_over(load, 1), 42);
+  EXPECT_EQ(hp::detail::messages_over(load, 1), 2);
+  EXPECT_EQ(hp::detail::received_by_all(load), 72);
   hp::time_cost sum;
   for (const hp::step_levels& one : load.step) sum = hp::then(sum, hp::time_of(one, 2, net));
   EXPECT_EQ(hp::time_of(load, 2, net), sum);

@@ -40,7 +40,7 @@ TEST(move_rows, lead_from_the_source_to_the_target) {
     };
     for (const hp::move_row& row : rows.row) ASSERT_TRUE(row.from < 0 || row.to < 0 || apart(row.from, row.to));
     for (int a = 0; a < rows.staged.size; ++a) {
-      ASSERT_EQ(rows.staged[a].offset % hp::staged_alignment, 0);
+      ASSERT_EQ(rows.staged[a].offset % hp::detail::staged_alignment, 0);
       ASSERT_LE(rows.staged[a].offset + rows.staged[a].bytes, rows.staged_bytes);
       for (int b = 0; b < a; ++b)
         ASSERT_TRUE(part_of[static_cast<std::size_t>(a)] == part_of[static_cast<std::size_t>(b)] || apart(a, b));
@@ -86,7 +86,7 @@ TEST(move_rows, stage_a_chunk_at_a_time) {
         if (row.to < 0) continue;
         const hp::staged_block& block = rows.staged[row.to];
         for (int q = 0; q < hp::position_count(plan.step[0].source.mesh); ++q)
-          ASSERT_LE(4 * hp::volume(hp::part_of_row(row, hp::target_frame(plan.step[row.step], plan.shape, q))),
+          ASSERT_LE(4 * hp::volume(hp::detail::part_of_row(row, hp::target_frame(plan.step[row.step], plan.shape, q))),
                     block.bytes);
         ASSERT_LE(block.offset + block.bytes, rows.staged_bytes);
         if (row.from >= 0) {

@@ -127,7 +127,7 @@ TEST(move_step, dealt_boxes_too) {
         p.step_count = 1;
         p.step[0].source = a;
         p.step[0].target = b;
-        p.step[0].replicas.split = hp::changed_axes(a, b) & ~hp::detail::cut_axes(a);
+        p.step[0].replicas.split = hp::detail::changed_axes(a, b) & ~hp::detail::cut_axes(a);
         p.step[0].replicas.parts = parts;
         expect_laws(p);
         if (HasFatalFailure()) return;

@@ -46,7 +46,7 @@ TEST(padded_move, visits_what_is_there_once) {
                         s.extent[d] - static_cast<hp::extent_t>(corner >> (2 * d + 1) & 1U)};
           std::vector<int> seen(static_cast<std::size_t>(hp::element_count(s).value));
           int visits = 0;
-          hp::visit_what_is_there(b, s, padding, [&](const hp::box& part) {
+          hp::detail::visit_what_is_there(b, s, padding, [&](const hp::box& part) {
             ++visits;
             for (const hp::extent_t place : places_of(part, s)) ++seen[static_cast<std::size_t>(place)];
           });
@@ -71,7 +71,7 @@ TEST(padded_move, blocks_of_the_longer_tensor_are_the_tensors_own) {
     for (const hp::shape& s : {hp::shape(7, 5), hp::shape(4, 9), hp::shape(1, 13), hp::shape(8, 3)})
       for (const hp::layout_value& source : layouts)
         for (const hp::layout_value& target : layouts) {
-          const hp::extended_pair e = hp::extend(source, target, s);
+          const hp::detail::extended_pair e = hp::detail::extend(source, target, s);
           if (!e.exists) continue;
           ++pairs;
           ASSERT_EQ(hp::check_shape(e.source, e.shape).code, hp::layout_code::ok);
@@ -102,16 +102,16 @@ TEST(padded_move, needs_one_padded_dim_whose_chunks_end_alike) {
   hp::append_cut(both, {0, 0, 1, 3});
   hp::append_cut(both, {1, 1, 1, 2});
   rows.padded = all.padded = both.padded = 3;
-  EXPECT_TRUE(hp::extend(rows, whole, hp::shape(7, 4)).exists);
-  EXPECT_TRUE(hp::extend(all, whole, hp::shape(7, 4)).exists);
-  EXPECT_FALSE(hp::extend(rows, whole, hp::shape(6, 4)).exists) << "it divides";
-  EXPECT_FALSE(hp::extend(all, rows, hp::shape(7, 4)).exists) << "chunks of 2 and of 3 end at other places";
-  EXPECT_TRUE(hp::extend(all, rows, hp::shape(11, 4)).exists) << "chunks of 2 and of 4";
-  EXPECT_FALSE(hp::extend(both, whole, hp::shape(7, 5)).exists) << "two dims do not divide";
+  EXPECT_TRUE(hp::detail::extend(rows, whole, hp::shape(7, 4)).exists);
+  EXPECT_TRUE(hp::detail::extend(all, whole, hp::shape(7, 4)).exists);
+  EXPECT_FALSE(hp::detail::extend(rows, whole, hp::shape(6, 4)).exists) << "it divides";
+  EXPECT_FALSE(hp::detail::extend(all, rows, hp::shape(7, 4)).exists) << "chunks of 2 and of 3 end at other places";
+  EXPECT_TRUE(hp::detail::extend(all, rows, hp::shape(11, 4)).exists) << "chunks of 2 and of 4";
+  EXPECT_FALSE(hp::detail::extend(both, whole, hp::shape(7, 5)).exists) << "two dims do not divide";
   hp::layout_value waiting = whole;
   waiting.partial[0] = hp::reduce_op::sum;
-  EXPECT_TRUE(hp::extend(waiting, rows, hp::shape(7, 4)).exists);
-  EXPECT_FALSE(hp::extend(rows, waiting, hp::shape(7, 4)).exists) << "an axis becomes partial";
+  EXPECT_TRUE(hp::detail::extend(waiting, rows, hp::shape(7, 4)).exists);
+  EXPECT_FALSE(hp::detail::extend(rows, waiting, hp::shape(7, 4)).exists) << "an axis becomes partial";
 }
 
 }  // namespace

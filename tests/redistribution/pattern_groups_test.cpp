@@ -44,8 +44,8 @@ struct tally {
   void compare(const hp::move_step& step, const hp::shape& s, const hp::interconnect& net) {
     hp::detail::step_digits digits;
     hp::step_levels told;
-    if (!hp::detail::digits_of_step(step, s, digits) || !hp::levels_of_groups(digits, net, 2, told)) return;
-    const hp::step_levels counted = hp::count_step(step, s, net, 2);
+    if (!hp::detail::digits_of_step(step, s, digits) || !hp::detail::levels_of_groups(digits, net, 2, told)) return;
+    const hp::step_levels counted = hp::detail::count_step(step, s, net, 2);
     ++steps;
     ASSERT_EQ(told.code, counted.code);
     ASSERT_EQ(told.received, counted.received);

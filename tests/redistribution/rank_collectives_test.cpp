@@ -17,7 +17,7 @@ constexpr hp::link_level outer{"outer", 64, 10 * hp::gigabyte, 5 * hp::microseco
 constexpr hp::interconnect two_levels = hp::interconnect_of(hp::topology_of(inner, outer));
 constexpr hp::interconnect one_level =
     hp::interconnect_of(hp::topology_of(hp::link_level{"outer", 64, 10 * hp::gigabyte, 5 * hp::microsecond}));
-constexpr hp::interconnect mesh = hp::interconnect_of(hp::mesh_of_supernode({1, 4, 2, 8}, 1000 * hp::gigabyte));
+constexpr hp::interconnect mesh = hp::interconnect_of(hp::detail::mesh_of_supernode({1, 4, 2, 8}, 1000 * hp::gigabyte));
 
 // By the compiler: one level is its collective, two levels are the hierarchical one.
 static_assert(hp::all_reduce_time(two_levels, 1, 1 << 20) == hp::time_cost{});

@@ -13,7 +13,7 @@ using worlds::cut_by;
 
 hp::refined_move refined(const hp::layout_value& from, const hp::layout_value& to, const hp::shape& s,
                          const hp::interconnect& net = hp::without_links) {
-  return hp::refine_move(from, to, s, hp::plan_kind::exchange, net);
+  return hp::detail::refine_move(from, to, s, hp::plan_kind::exchange, net);
 }
 
 /// The flat indices of a position's block, in the order of its memory.
@@ -40,8 +40,8 @@ void expect_same_blocks(const hp::layout_value& from, const hp::layout_value& to
       if (state.owner[d].axis < 0) continue;
       hp::move_state without = state;
       without.owner[d] = {};
-      EXPECT_FALSE(hp::is_free(r, state, state.owner[d], r.blank.shape.extent[d]));
-      EXPECT_TRUE(hp::is_free(r, without, state.owner[d], r.blank.shape.extent[d]));
+      EXPECT_FALSE(hp::detail::is_free(r, state, state.owner[d], r.blank.shape.extent[d]));
+      EXPECT_TRUE(hp::detail::is_free(r, without, state.owner[d], r.blank.shape.extent[d]));
     }
 }
 
@@ -79,7 +79,7 @@ TEST(RefinedMove, SparesAreForAxesWithNothingToHold) {
   EXPECT_EQ(r.blank.shape, hp::shape(2, 2, 3, 2));
   EXPECT_EQ(r.spare_of[1], 1);
   EXPECT_EQ(r.spare_of[2], 2);
-  EXPECT_FALSE(hp::is_free(r, r.source, {1, 1}, 2)) << "its terms wait";
+  EXPECT_FALSE(hp::detail::is_free(r, r.source, {1, 1}, 2)) << "its terms wait";
   // No dim divides by three, so the idle axis gets none.
   EXPECT_EQ(refined(cut_by(m, 1, {{0, 0}}), cut_by(m, 1, {}), hp::shape(16)).blank.shape, hp::shape(2, 2, 4));
 }

@@ -130,7 +130,7 @@ TEST(replicas, receivers_of_a_piece_have_numbers_of_their_own) {
   for (const hp::layout_value& a : worlds::all_layouts(m, 2))
     for (const hp::layout_value& b : worlds::all_layouts(m, 2)) {
       // Along axes that change nothing the number repeats; along the others it tells receivers apart.
-      const unsigned changed = hp::changed_axes(a, b);
+      const unsigned changed = hp::detail::changed_axes(a, b);
       std::vector<int> seen;
       for (int p = 0; p < hp::position_count(m); ++p) {
         const hp::coordinate c = hp::coordinates_of(m, p);

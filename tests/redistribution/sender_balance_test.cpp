@@ -46,7 +46,7 @@ TEST(sender_balance, axes_that_change_nothing_need_not_be_counted) {
         a.padded = b.padded = padded;
         const hp::shape s = padded == 0 ? hp::shape{12, 12} : hp::shape{10, 7};
         hp::move_step step = pull(a, b);
-        std::vector<hp::extent_t> sent(static_cast<std::size_t>(hp::counted_positions(step)));
+        std::vector<hp::extent_t> sent(static_cast<std::size_t>(hp::detail::counted_positions(step)));
         for (int round = 0; round < 2; ++round) {
           const hp::step_loads all = count_everywhere(step, s), some = hp::count_loads(step, s, sent.data());
           ASSERT_EQ(all.received, some.received);
@@ -104,10 +104,10 @@ TEST(sender_balance, large_steps_are_balanced_with_the_callers_scratch) {
   hp::append_cut(b, {0, 1, 1, 36});
   const hp::shape s(72 * 36);
   hp::move_step step = pull(a, b);
-  ASSERT_GT(hp::counted_positions(step), hp::max_counted_positions);
+  ASSERT_GT(hp::detail::counted_positions(step), hp::detail::max_counted_positions);
   hp::balance_senders(step, s);
   EXPECT_EQ(step.replicas.split, 0u);
-  std::vector<hp::extent_t> sent(static_cast<std::size_t>(hp::counted_positions(step)));
+  std::vector<hp::extent_t> sent(static_cast<std::size_t>(hp::detail::counted_positions(step)));
   const hp::step_loads before = hp::count_loads(step, s, sent.data());
   EXPECT_GT(before.sent, 2 * before.received);
   hp::balance_senders(step, s, sent.data());

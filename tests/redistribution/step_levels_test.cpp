@@ -31,7 +31,7 @@ struct sweep {
       const hp::move_plan& plan = built.parts.part[0];
       for (int k = 0; k < plan.step_count; ++k) {
         const hp::move_step& step = plan.step[k];
-        const hp::move_tally tally = hp::tally_in(entries.data(), net, hp::position_count(from.mesh));
+        const hp::move_tally tally = hp::detail::tally_in(entries.data(), net, hp::position_count(from.mesh));
         const hp::step_part part{&step, &plan.shape};
         const hp::extent_t bytes = 1 + steps % 4;
         const hp::step_price price = hp::price_step(&part, 1, net, bytes, tally);
@@ -41,7 +41,8 @@ struct sweep {
         ++steps;
         hp::detail::step_digits digits;
         hp::step_levels told;
-        if (hp::detail::digits_of_step(step, plan.shape, digits) && hp::levels_of_pattern(digits, net, bytes, told))
+        if (hp::detail::digits_of_step(step, plan.shape, digits) &&
+            hp::detail::levels_of_pattern(digits, net, bytes, told))
           ++patterns;
         ASSERT_EQ(hp::time_of(load, bytes, net), price.time)
             << hp::name_of(static_cast<hp::move_candidate>(c)) << ", step " << k << ": " << hp::name_of(step.kind);

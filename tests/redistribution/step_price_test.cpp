@@ -24,7 +24,7 @@ struct priced {
 priced price_of(const std::vector<hp::step_part>& parts, const hp::interconnect& net, hp::extent_t bytes) {
   const int positions = hp::position_count(parts[0].step->source.mesh);
   std::vector<hp::extent_t> entries(static_cast<std::size_t>(hp::tally_size(net, positions)), -1);
-  const hp::move_tally tally = hp::tally_in(entries.data(), net, positions);
+  const hp::move_tally tally = hp::detail::tally_in(entries.data(), net, positions);
   priced p;
   p.price = hp::price_step(parts.data(), static_cast<int>(parts.size()), net, bytes, tally);
   p.received.assign(tally.received, tally.received + positions);

@@ -12,14 +12,14 @@ namespace {
 using worlds::cut_by;
 
 hp::refined_move refined(const hp::layout_value& from, const hp::layout_value& to, const hp::shape& s) {
-  return hp::refine_move(from, to, s, hp::plan_kind::exchange, hp::without_links);
+  return hp::detail::refine_move(from, to, s, hp::plan_kind::exchange, hp::without_links);
 }
 
-hp::stepwise_move axis_by_axis(const hp::refined_move& r, bool outer_first) {
-  hp::stepwise_move m = hp::begin_move(r);
-  hp::step_to(m, r, hp::sliced_state(r, m.state, false), hp::serving::nearest);
-  hp::reduce_axes(m, r, hp::every_axis(r.mesh, !outer_first));
-  hp::move_axes_in(m, r, hp::every_axis(r.mesh, outer_first));
+hp::detail::stepwise_move axis_by_axis(const hp::refined_move& r, bool outer_first) {
+  hp::detail::stepwise_move m = hp::detail::begin_move(r);
+  hp::detail::step_to(m, r, hp::detail::sliced_state(r, m.state, false), hp::serving::nearest);
+  hp::detail::reduce_axes(m, r, hp::detail::every_axis(r.mesh, !outer_first));
+  hp::detail::move_axes_in(m, r, hp::detail::every_axis(r.mesh, outer_first));
   return m;
 }
 
@@ -52,7 +52,7 @@ TEST(StepwiseMove, EndsInTheTargetAlongOneAxisAtATime) {
         for (const bool outer_first : {true, false}) {
           const hp::refined_move r = refined(from, to, s);
           ASSERT_EQ(r.code, hp::refined_code::ok);
-          const hp::stepwise_move steps = axis_by_axis(r, outer_first);
+          const hp::detail::stepwise_move steps = axis_by_axis(r, outer_first);
           ASSERT_TRUE(steps.fits);
           ASSERT_EQ(steps.state, r.target);
           for (int k = 0; k < steps.plan.step_count; ++k)
@@ -64,7 +64,7 @@ TEST(StepwiseMove, EndsInTheTargetAlongOneAxisAtATime) {
 TEST(StepwiseMove, OrdersOfAGather) {
   const hp::mesh_shape m{2, {2, 4}};
   const hp::refined_move r = refined(cut_by(m, 1, {{0, 0}, {0, 1}}), cut_by(m, 1, {}), hp::shape(16));
-  const hp::stepwise_move outer = axis_by_axis(r, true), inner = axis_by_axis(r, false);
+  const hp::detail::stepwise_move outer = axis_by_axis(r, true), inner = axis_by_axis(r, false);
   ASSERT_EQ(outer.plan.step_count, 2);
   ASSERT_EQ(inner.plan.step_count, 2);
   EXPECT_EQ(crossed_axes(outer.plan.step[0], r.blank.shape), 1u);
@@ -75,7 +75,7 @@ TEST(StepwiseMove, OrdersOfAGather) {
 TEST(StepwiseMove, AnAllReduceScattersAndGathersBack) {
   const hp::mesh_shape m{2, {2, 4}};
   const hp::refined_move r = refined(cut_by(m, 1, {}, 3), cut_by(m, 1, {}), hp::shape(32));
-  const hp::stepwise_move steps = axis_by_axis(r, true);
+  const hp::detail::stepwise_move steps = axis_by_axis(r, true);
   ASSERT_EQ(steps.plan.step_count, 4);
   const unsigned axes[] = {2, 1, 1, 2};  // inner reduce-scatter, outer both, inner gather
   const hp::extent_t pieces[] = {4, 8, 4, 1};
@@ -92,7 +92,7 @@ TEST(StepwiseMove, ConstantSizeComesBeforeGathers) {
   const hp::mesh_shape m{2, {2, 4}};
   const hp::refined_move r = refined(cut_by(m, 2, {{0, 0}, {0, 1}}), cut_by(m, 2, {{1, 0}}), hp::shape(16, 16));
   for (const bool outer_first : {true, false}) {
-    const hp::stepwise_move steps = axis_by_axis(r, outer_first);
+    const hp::detail::stepwise_move steps = axis_by_axis(r, outer_first);
     ASSERT_EQ(steps.plan.step_count, 2);
     EXPECT_EQ(crossed_axes(steps.plan.step[0], r.blank.shape), 1u);
     EXPECT_EQ(crossed_axes(steps.plan.step[1], r.blank.shape), 2u);
@@ -102,7 +102,7 @@ TEST(StepwiseMove, ConstantSizeComesBeforeGathers) {
 TEST(StepwiseMove, AnIdleAxisTakesOverInTheSameStep) {
   const hp::mesh_shape m{2, {4, 4}};
   const hp::refined_move r = refined(cut_by(m, 1, {{0, 0}}), cut_by(m, 1, {{0, 1}}), hp::shape(16));
-  const hp::stepwise_move steps = axis_by_axis(r, true);
+  const hp::detail::stepwise_move steps = axis_by_axis(r, true);
   ASSERT_EQ(steps.plan.step_count, 1);
   EXPECT_EQ(crossed_axes(steps.plan.step[0], r.blank.shape), 1u) << "from the row that the receiver shares";
 }
@@ -113,7 +113,7 @@ TEST(StepwiseMove, ParkedStatesAreSliceableTargets) {
   for (const hp::layout_value& from : layouts)
     for (const hp::layout_value& to : layouts) {
       const hp::refined_move r = refined(from, to, hp::shape(16, 16));
-      const hp::move_state parked = hp::parked_state(r), sliced = hp::sliced_state(r, r.source, true);
+      const hp::move_state parked = hp::detail::parked_state(r), sliced = hp::detail::sliced_state(r, r.source, true);
       for (int d = 0; d < r.blank.shape.rank; ++d) {
         if (r.target.owner[d].axis >= 0) {
           EXPECT_EQ(parked.owner[d], r.target.owner[d]);
@@ -128,12 +128,12 @@ TEST(StepwiseMove, ParkedStatesAreSliceableTargets) {
 TEST(StepwiseMove, StopsAtTheLimitOfSteps) {
   const hp::mesh_shape m{1, {2}};
   const hp::refined_move r = refined(cut_by(m, 1, {{0, 0}}), cut_by(m, 1, {}), hp::shape(4));
-  hp::stepwise_move steps = hp::begin_move(r);
+  hp::detail::stepwise_move steps = hp::detail::begin_move(r);
   for (int k = 0; k < hp::max_move_steps; ++k)
-    hp::step_to(steps, r, k % 2 == 0 ? r.target : r.source, hp::serving::nearest);
+    hp::detail::step_to(steps, r, k % 2 == 0 ? r.target : r.source, hp::serving::nearest);
   EXPECT_TRUE(steps.fits);
   EXPECT_EQ(steps.plan.step_count, hp::max_move_steps);
-  hp::finish_move(steps, r, hp::serving::nearest);
+  hp::detail::finish_move(steps, r, hp::serving::nearest);
   EXPECT_FALSE(steps.fits);
 }
 

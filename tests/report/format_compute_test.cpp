@@ -31,8 +31,8 @@ hp::sharded_program program() {
   const int sizes[] = {2, 4};
   s.mesh = hp::make_mesh(names, 2, sizes, 2).mesh;
   hp::add_data_parallel(s, "dp");
-  hp::add_column_parallel(s, "up", "tp");
-  hp::add_row_parallel(s, "down", "tp");
+  hp::detail::add_column_parallel(s, "up", "tp");
+  hp::detail::add_row_parallel(s, "down", "tp");
   return hp::partition(m.graph, s);
 }
 

@@ -48,7 +48,7 @@ TEST(format_operators, words_name_operands_and_reductions) {
   EXPECT_EQ(hp::to_text(r, hp::linear_together(0b11u)), "0: sum, avg together; 1: sum, avg together");
   EXPECT_EQ(hp::to_text(r, hp::moves_elements(1u)), "0: every reduction each");
   hp::partial_words w = hp::refuse_partials();
-  EXPECT_EQ(hp::to_text(r, hp::falling(w, 1)), "1: max→min, min→max each");
+  EXPECT_EQ(hp::to_text(r, hp::detail::falling(w, 1)), "1: max→min, min→max each");
 }
 
 /// Every code has its own sentence, and a sentence about an axis names it.

@@ -119,14 +119,14 @@ TEST(FormatSearch, RefusedHardwareIsNoSearch) {
 
 TEST(FormatSearch, FamiliesOfParts) {
   hp::found_plan p;
-  EXPECT_EQ(hp::report::families_text(p), "");
+  EXPECT_EQ(hp::report::detail::families_text(p), "");
   p.family.push("tensor");
   p.family.push("tensor");
-  EXPECT_EQ(hp::report::families_text(p), "tensor");
+  EXPECT_EQ(hp::report::detail::families_text(p), "tensor");
   p.family.push("data");
-  EXPECT_EQ(hp::report::families_text(p), "tensor / tensor / data");
+  EXPECT_EQ(hp::report::detail::families_text(p), "tensor / tensor / data");
   p.frame = {.cp = 2, .context = hp::context_form::ring, .zero = 3, .zero_wide = true};
-  EXPECT_EQ(hp::report::options_text(p), "ZeRO 3 everywhere, ring");
+  EXPECT_EQ(hp::report::detail::options_text(p), "ZeRO 3 everywhere, ring");
 }
 
 }  // namespace

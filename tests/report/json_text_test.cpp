@@ -10,7 +10,7 @@
 
 namespace {
 
-using hyperparallel::report::json_string;
+using hyperparallel::report::detail::json_string;
 
 std::string utf8(unsigned code) {
   const auto byte = [](unsigned b) { return static_cast<char>(b); };

@@ -21,8 +21,8 @@ TEST(NestedChunks, BothAreTheWholeDim) {
     hp::extent_t pieces = 1;
     for (std::size_t n = 1 + random() % 3; n > 0; --n) sizes.push_back(1 + static_cast<hp::extent_t>(random() % 4));
     for (const hp::extent_t size : sizes) pieces *= size;
-    const std::vector<hp::extent_t> ours = hp::report::flat_chunks(extent, pieces),
-                                    theirs = hp::report::nested_chunks(extent, sizes);
+    const std::vector<hp::extent_t> ours = hp::report::detail::flat_chunks(extent, pieces),
+                                    theirs = hp::report::detail::nested_chunks(extent, sizes);
     ASSERT_EQ(ours.size(), theirs.size());
     EXPECT_EQ(std::accumulate(ours.begin(), ours.end(), hp::extent_t{0}), extent);
     EXPECT_EQ(std::accumulate(theirs.begin(), theirs.end(), hp::extent_t{0}), extent);

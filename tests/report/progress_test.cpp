@@ -145,14 +145,15 @@ TEST(progress, does_not_throw_on_a_full_device) {
 }
 
 TEST(progress, says_rate_and_remaining_time) {
-  EXPECT_EQ(report::progress_text("running", "tasks", 120, 480, 3.0),
+  EXPECT_EQ(report::detail::progress_text("running", "tasks", 120, 480, 3.0),
             "running 120/480 tasks   25 %  40.0/s  9.0 s left");
-  EXPECT_EQ(report::progress_text("running", "", 480, 480, 125.0), "running 480/480  100 %  3.8/s  in 2 min 05 s");
-  EXPECT_EQ(report::progress_text("running", "", 0, 480, 1.0), "running 0/480    0 %");
-  EXPECT_EQ(report::remaining_text(9.94), "9.9 s");
-  EXPECT_EQ(report::remaining_text(9.96), "10 s");
-  EXPECT_EQ(report::remaining_text(59.6), "1 min 00 s");
-  EXPECT_EQ(report::remaining_text(3720), "1 h 02 min");
+  EXPECT_EQ(report::detail::progress_text("running", "", 480, 480, 125.0),
+            "running 480/480  100 %  3.8/s  in 2 min 05 s");
+  EXPECT_EQ(report::detail::progress_text("running", "", 0, 480, 1.0), "running 0/480    0 %");
+  EXPECT_EQ(report::detail::remaining_text(9.94), "9.9 s");
+  EXPECT_EQ(report::detail::remaining_text(9.96), "10 s");
+  EXPECT_EQ(report::detail::remaining_text(59.6), "1 min 00 s");
+  EXPECT_EQ(report::detail::remaining_text(3720), "1 h 02 min");
 }
 
 }  // namespace

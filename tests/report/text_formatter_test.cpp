@@ -28,9 +28,9 @@ TEST(text_formatter, takes_texts_that_are_literals) {
 
 TEST(text_formatter, lists_in_brackets) {
   const auto number = [](int i) { return std::to_string(i); };
-  EXPECT_EQ(hp::report::list_text(0, number), "()");
-  EXPECT_EQ(hp::report::list_text(1, number), "(0)");
-  EXPECT_EQ(hp::report::list_text(3, number, "[", "]"), "[0, 1, 2]");
+  EXPECT_EQ(hp::report::detail::list_text(0, number), "()");
+  EXPECT_EQ(hp::report::detail::list_text(1, number), "(0)");
+  EXPECT_EQ(hp::report::detail::list_text(3, number, "[", "]"), "[0, 1, 2]");
 }
 
 }  // namespace

@@ -58,9 +58,11 @@ TEST(timeline, columns_add_up_to_the_busy_time) {
   for (const hp::resource kind : {hp::resource::aic, hp::resource::link})
     for (const int columns : {1, 2, 7, 72, 1000, 20000}) {
       std::int64_t sum = 0, ranks = 0;
-      for (const std::int64_t b : report::busy_columns(p.flow, p.line, p.result.makespan, kind, -1, columns)) sum += b;
+      for (const std::int64_t b : report::detail::busy_columns(p.flow, p.line, p.result.makespan, kind, -1, columns))
+        sum += b;
       for (int rank = 0; rank < 2; ++rank)
-        for (const std::int64_t b : report::busy_columns(p.flow, p.line, p.result.makespan, kind, rank, columns))
+        for (const std::int64_t b :
+             report::detail::busy_columns(p.flow, p.line, p.result.makespan, kind, rank, columns))
           ranks += b;
       EXPECT_EQ(sum, p.result.busy[static_cast<int>(kind)]) << columns;
       EXPECT_EQ(ranks, sum);
@@ -71,11 +73,11 @@ TEST(timeline, columns_hold_what_lies_in_them) {
   const planned p(chain{6});
   constexpr int columns = 23;
   const std::vector<std::int64_t> busy =
-      report::busy_columns(p.flow, p.line, p.result.makespan, hp::resource::aic, -1, columns);
+      report::detail::busy_columns(p.flow, p.line, p.result.makespan, hp::resource::aic, -1, columns);
   for (int c = 0; c < columns; ++c) {
     std::int64_t expected = 0;
-    const std::int64_t from = report::column_begin(p.result.makespan, columns, c);
-    const std::int64_t to = report::column_begin(p.result.makespan, columns, c + 1);
+    const std::int64_t from = report::detail::column_begin(p.result.makespan, columns, c);
+    const std::int64_t to = report::detail::column_begin(p.result.makespan, columns, c + 1);
     for (int t = 0; t < p.flow.size.tasks; ++t)
       for (std::int64_t at = from; at < to; ++at)
         expected += p.flow.task[t].kind == hp::resource::aic && p.line.start[t] <= at && at < p.line.end[t];
@@ -87,9 +89,9 @@ TEST(timeline, blank_is_idle_and_full_is_busy) {
   for (std::int64_t capacity = 1; capacity < 100; ++capacity) {
     int previous = 0;
     for (std::int64_t busy = 0; busy <= capacity; ++busy) {
-      const int level = report::darkness(busy, capacity);
+      const int level = report::detail::darkness(busy, capacity);
       EXPECT_EQ(level == 0, busy == 0);
-      EXPECT_EQ(level == report::darkest, busy == capacity);
+      EXPECT_EQ(level == report::detail::darkest, busy == capacity);
       EXPECT_GE(level, previous);
       previous = level;
     }

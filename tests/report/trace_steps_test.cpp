@@ -87,7 +87,7 @@ std::set<std::string> hold_trace(const char* strategy, hp::model_run_options opt
         EXPECT_GE(span.at(t).first,
                   span.at(before[static_cast<std::size_t>(plan.wait[w].threshold - 1)]).second - 1e-3);
       }
-      queue[static_cast<std::size_t>(hp::first_queue(plan.machine, r, plan.row[i].kind))].push_back(t);
+      queue[static_cast<std::size_t>(hp::detail::first_queue(plan.machine, r, plan.row[i].kind))].push_back(t);
     }
   EXPECT_GT(waits, 50);
   return names;

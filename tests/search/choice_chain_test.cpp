@@ -12,7 +12,7 @@ namespace hp = hyperparallel;
 
 namespace {
 
-using enum hp::choice_search_code;
+using enum hp::detail::choice_search_code;
 using random_chains::counted_choice;
 using choices = std::vector<counted_choice>;
 
@@ -20,7 +20,7 @@ constexpr std::int64_t tera = 1'000'000'000'000;
 
 int times_exhaustive() { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 20 : 1; }
 
-choices found_in(const hp::choice_answer& answer) {
+choices found_in(const hp::detail::choice_answer& answer) {
   choices out;
   const int nodes = answer.choice.size / answer.room;
   for (int b = 0; b < answer.count; ++b) {
@@ -43,12 +43,12 @@ struct brute_force_count {
 
 void expect_brute_force(unsigned seed, const random_chains::random_shape& most_of, brute_force_count& count) {
   const random_chains::chain g = random_chains::random_chain(seed, most_of);
-  const hp::choice_stages s = g.stages();
+  const hp::detail::choice_stages s = g.stages();
   const choices all = random_chains::all_choices(g);
   const int wanted = 1 + static_cast<int>(seed % 6);
-  hp::choice_answer answer(s.size(), wanted);
+  hp::detail::choice_answer answer(s.size(), wanted);
   if (all.empty()) {
-    hp::search_choices(s, INT64_MAX, answer);
+    hp::detail::search_choices(s, INT64_MAX, answer);
     ASSERT_EQ(answer.code, impossible);
     ASSERT_EQ(answer.count, 0);
     ++count.impossible;
@@ -63,7 +63,7 @@ void expect_brute_force(unsigned seed, const random_chains::random_shape& most_o
   std::int64_t before = INT64_MAX;
   for (int i = -1; i <= 6; ++i) {
     const std::int64_t budget = i < 6 ? least + i * step : INT64_MAX;
-    hp::search_choices(s, budget, answer);
+    hp::detail::search_choices(s, budget, answer);
     ASSERT_EQ(answer.least_memory, least);
     const choices expected = within(all, budget, wanted);
     ++count.cases;
@@ -120,13 +120,13 @@ TEST(ChoiceChain, TheOrderOfCandidatesChangesNoCost) {
       for (std::size_t a = 0; a < h.between[n].size(); ++a)
         for (std::size_t c = 0; c < old[n].size(); ++c) h.between[n][a][c] = g.between[n][old[n - 1][a]][old[n][c]];
     }
-    const hp::choice_stages s = g.stages(), t = h.stages();
-    hp::choice_answer a(s.size(), 5), b(s.size(), 5);
-    hp::search_choices(s, INT64_MAX, a);
+    const hp::detail::choice_stages s = g.stages(), t = h.stages();
+    hp::detail::choice_answer a(s.size(), 5), b(s.size(), 5);
+    hp::detail::search_choices(s, INT64_MAX, a);
     if (a.code != ok) continue;
     const std::int64_t budget = (a.least_memory + a.memory[0]) / 2;
-    hp::search_choices(s, budget, a);
-    hp::search_choices(t, budget, b);
+    hp::detail::search_choices(s, budget, a);
+    hp::detail::search_choices(t, budget, b);
     const choices first = found_in(a), second = found_in(b);
     ASSERT_EQ(first.size(), second.size());
     for (std::size_t i = 0; i < first.size(); ++i) {
@@ -143,31 +143,31 @@ TEST(ChoiceChain, TheOrderOfCandidatesChangesNoCost) {
 }
 
 /// Six nodes of four candidates: more memory, less time.
-constexpr hp::choice_stages six_nodes() {
-  hp::choice_stages s;
+constexpr hp::detail::choice_stages six_nodes() {
+  hp::detail::choice_stages s;
   for (int n = 0; n < 6; ++n) {
-    hp::growing_array<hp::choice_candidate> candidate;
+    hp::growing_array<hp::detail::choice_candidate> candidate;
     for (int c = 0; c < 4; ++c) candidate.push({1000 - 150 * c + 37 * (n * c % 5), 10 + 30 * c + n});
     s.add(candidate, [n](int a, int b) -> std::int64_t {
       const int apart = a < b ? b - a : a - b;
-      return apart == 3 ? hp::impossible_time : 90 * apart + 11 * ((a + 2 * b + n) % 4);
+      return apart == 3 ? hp::detail::impossible_time : 90 * apart + 11 * ((a + 2 * b + n) % 4);
     });
   }
   s.close();
   return s;
 }
 
-constexpr hp::choice_search_code code_within(std::int64_t budget) {
-  hp::choice_answer answer(6, 4);
-  hp::search_choices(six_nodes(), budget, answer);
+constexpr hp::detail::choice_search_code code_within(std::int64_t budget) {
+  hp::detail::choice_answer answer(6, 4);
+  hp::detail::search_choices(six_nodes(), budget, answer);
   return answer.code;
 }
 static_assert(code_within(74) == over_budget);
 static_assert(code_within(75) == ok);
 
 constexpr std::int64_t best_within(std::int64_t budget) {
-  hp::choice_answer answer(6, 4);
-  hp::search_choices(six_nodes(), budget, answer);
+  hp::detail::choice_answer answer(6, 4);
+  hp::detail::search_choices(six_nodes(), budget, answer);
   return answer.time[3];
 }
 constexpr std::int64_t fourth = best_within(320);
@@ -205,7 +205,8 @@ struct long_chain {
   }
 };
 
-void expect_ordered_and_counted(const random_chains::chain& g, const hp::choice_answer& a, std::int64_t budget) {
+void expect_ordered_and_counted(const random_chains::chain& g, const hp::detail::choice_answer& a,
+                                std::int64_t budget) {
   ASSERT_EQ(a.code, ok);
   ASSERT_EQ(a.count, a.room);
   const choices found = found_in(a);
@@ -220,8 +221,8 @@ void expect_ordered_and_counted(const random_chains::chain& g, const hp::choice_
 
 TEST(ChoiceChain, AThousandNodesWithoutABudget) {
   const random_chains::chain g = long_chain{1000, 32, tera / 1000, std::int64_t{1} << 30}.build();
-  hp::choice_answer answer(1000, 4);
-  hp::search_choices(g.stages(), INT64_MAX, answer);
+  hp::detail::choice_answer answer(1000, 4);
+  hp::detail::search_choices(g.stages(), INT64_MAX, answer);
   expect_ordered_and_counted(g, answer, INT64_MAX);
   EXPECT_EQ(answer.relaxed_bound, answer.time[0]);
 }
@@ -229,12 +230,12 @@ TEST(ChoiceChain, AThousandNodesWithoutABudget) {
 TEST(ChoiceChain, SixtyNodesWithABudget) {
   for (const bool trade : {false, true}) {
     const random_chains::chain g = long_chain{60, 40, tera / 1000, std::int64_t{1} << 32, trade}.build();
-    const hp::choice_stages s = g.stages();
-    hp::choice_answer answer(60, 4);
+    const hp::detail::choice_stages s = g.stages();
+    hp::detail::choice_answer answer(60, 4);
     std::int64_t before = INT64_MAX;
     for (const int per_cent : {4, 10, 30, 60}) {
       const std::int64_t budget = 60 * (std::int64_t{1} << 32) / 100 * per_cent;
-      hp::search_choices(s, budget, answer);
+      hp::detail::search_choices(s, budget, answer);
       expect_ordered_and_counted(g, answer, budget);
       ASSERT_LE(answer.time[0], before);
       before = answer.time[0];
@@ -246,14 +247,14 @@ TEST(ChoiceChain, SaysWhenLabelsOutgrowTheirRoomAndWhatIsProvedStill) {
   int some = 0, none = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {
     const random_chains::chain g = long_chain{12, 8, tera / 1000, std::int64_t{1} << 32, true, seed}.build();
-    const hp::choice_stages s = g.stages();
+    const hp::detail::choice_stages s = g.stages();
     const std::int64_t budget = 12 * (std::int64_t{1} << 32) / 4;
-    hp::choice_answer whole(12, 32), cut(12, 32);
-    hp::search_choices(s, budget, whole);
+    hp::detail::choice_answer whole(12, 32), cut(12, 32);
+    hp::detail::search_choices(s, budget, whole);
     expect_ordered_and_counted(g, whole, budget);
     const choices best = found_in(whole);
     for (int room = 8; room < 4000; room += room / 8) {
-      hp::search_choices(s, budget, cut, {room, room});
+      hp::detail::search_choices(s, budget, cut, {room, room});
       const choices proved = found_in(cut);
       ASSERT_LE(proved.size(), best.size());
       ASSERT_TRUE(std::equal(proved.begin(), proved.end(), best.begin())) << room;

@@ -9,7 +9,7 @@ namespace hp = hyperparallel;
 
 namespace {
 
-std::vector<int> choice_of(const hp::choice_stages& s, const hp::choice_scratch& x, int end) {
+std::vector<int> choice_of(const hp::detail::choice_stages& s, const hp::detail::choice_scratch& x, int end) {
   std::vector<int> choice(static_cast<std::size_t>(s.size()));
   int candidate = x.made[x.order[end]].candidate, parent = x.made[x.order[end]].parent;
   for (int v = s.size() - 1; v >= 0; --v) {
@@ -28,15 +28,15 @@ TEST(ChoiceLabels, EndWithTheFirstChoicesBelowTheCeilingWhateverThePrice) {
     const random_chains::chain g = random_chains::random_chain(seed, {6, 4, 20, 20});
     const auto all = random_chains::all_choices(g);
     if (all.empty()) continue;
-    const hp::choice_stages s = g.stages();
-    hp::choice_scratch x(s, {1 << 12, 1 << 12});
+    const hp::detail::choice_stages s = g.stages();
+    hp::detail::choice_scratch x(s, {1 << 12, 1 << 12});
     hp::detail::fill_remaining(s, x.least_memory.item, [](std::int64_t, std::int64_t memory) { return memory; });
-    const hp::memory_price price{static_cast<int>(random() % 2), 4, static_cast<std::int64_t>(random() % 100)};
+    const hp::detail::memory_price price{static_cast<int>(random() % 2), 4, static_cast<std::int64_t>(random() % 100)};
     hp::detail::fill_remaining(s, x.least_price.item,
                                [&](std::int64_t time, std::int64_t memory) { return time + price(memory); });
     const std::int64_t budget = all[random() % all.size()].memory, ceiling = all[random() % all.size()].time;
     const int wanted = 1 + static_cast<int>(random() % 5);
-    const hp::choice_labels found = hp::detail::set_labels(s, budget, true, price, ceiling, wanted, x);
+    const hp::detail::choice_labels found = hp::detail::set_labels(s, budget, true, price, ceiling, wanted, x);
     ASSERT_FALSE(found.full);
     std::vector<random_chains::counted_choice> expected;
     for (const auto& c : all)
@@ -46,7 +46,7 @@ TEST(ChoiceLabels, EndWithTheFirstChoicesBelowTheCeilingWhateverThePrice) {
       ASSERT_EQ(found.ends, static_cast<int>(expected.size())) << seed;
     }
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      const hp::choice_label& end = x.made[x.order[static_cast<int>(i)]];
+      const hp::detail::choice_label& end = x.made[x.order[static_cast<int>(i)]];
       ASSERT_EQ(end.time, expected[i].time) << seed;
       ASSERT_EQ(end.memory, expected[i].memory) << seed;
       ASSERT_EQ(choice_of(s, x, static_cast<int>(i)), expected[i].choice) << seed;
@@ -54,7 +54,7 @@ TEST(ChoiceLabels, EndWithTheFirstChoicesBelowTheCeilingWhateverThePrice) {
     }
     const int labels = static_cast<int>(found.kept) - found.ends - 1;
     if (labels < 0) continue;
-    hp::choice_scratch less(s, {labels, 1 << 12});
+    hp::detail::choice_scratch less(s, {labels, 1 << 12});
     less.least_memory = x.least_memory;
     less.least_price = x.least_price;
     ASSERT_TRUE(hp::detail::set_labels(s, budget, true, price, ceiling, wanted, less).full) << seed;
@@ -66,7 +66,7 @@ TEST(ChoiceLabels, EndWithTheFirstChoicesBelowTheCeilingWhateverThePrice) {
 
 TEST(ChoiceLabels, SortByTimeThenMemoryThenNumber) {
   std::mt19937 random(5);
-  hp::choice_scratch x({}, {1, 300});
+  hp::detail::choice_scratch x({}, {1, 300});
   for (int count = 0; count < 300; ++count) {
     std::vector<random_chains::counted_choice> sorted;
     for (int i = 0; i < count; ++i) {

@@ -13,8 +13,8 @@ TEST(ChoiceStages, PathsAreTheChoicesWithTheirCosts) {
   int forbidden = 0, allowed = 0;
   for (unsigned seed = 0; seed < 500; ++seed) {
     const random_chains::chain g = random_chains::random_chain(seed, {7, 3, 50, 50});
-    const hp::choice_stages s = g.stages();
-    const hp::choice_stage& end = s.stage[s.size()];
+    const hp::detail::choice_stages s = g.stages();
+    const hp::detail::choice_stage& end = s.stage[s.size()];
     ASSERT_EQ(s.size(), static_cast<int>(g.node.size()));
     ASSERT_EQ(end.states, 1);
     ASSERT_EQ(end.first_state, s.states - 1);
@@ -24,19 +24,19 @@ TEST(ChoiceStages, PathsAreTheChoicesWithTheirCosts) {
       int state = 0;
       bool possible = true;
       for (int v = 0; v < s.size() && possible; ++v) {
-        const hp::choice_stage now = s.stage[v];
+        const hp::detail::choice_stage now = s.stage[v];
         const int c = choice[static_cast<std::size_t>(v)];
         ASSERT_GE(state, now.first_state);
         ASSERT_LT(state, now.first_state + now.states);
         ASSERT_LE(now.states, s.widest);
         const int t = now.first_transition + (state - now.first_state) * now.candidates + c;
-        possible = s.time[t] != hp::impossible_time;
+        possible = s.time[t] != hp::detail::impossible_time;
         sum.time += possible ? s.time[t] : 0;
         sum.memory += s.memory[now.first_memory + c];
         state = s.next[t];
       }
       const random_chains::counted_choice expected = random_chains::cost_of(g, choice);
-      ASSERT_EQ(possible, expected.time != hp::impossible_time) << seed;
+      ASSERT_EQ(possible, expected.time != hp::detail::impossible_time) << seed;
       (possible ? allowed : forbidden)++;
       if (!possible) return;
       ASSERT_EQ(sum, expected) << seed;

@@ -93,7 +93,7 @@ TEST(group_search, is_the_best_of_all_plans) {
     hp::model_builder m({.unrolled = true});
     programs::build_omni(m, {.tower_layers = 1 + static_cast<int>(random() % 3), .type = hp::f32});
     if (modules.placed[1].frozen) {
-      ASSERT_TRUE(hp::freeze_modules(m.graph, hp::on_one_group(modules, 1)).ok());
+      ASSERT_TRUE(hp::freeze_modules(m.graph, hp::detail::on_one_group(modules, 1)).ok());
     }
     const hp::graph g =
         programs::trained(m, {.unrolled = true, .micro_batches = 1 + static_cast<int>(random() % 3), .type = hp::f32});

@@ -17,7 +17,7 @@ using queues_of_a_plan = std::pair<hp::extent_t, hp::extent_t>;
 
 const hp::plan_space& filled(hp::plan_space& s, const hp::graph& g, const hp::model_parts& parts,
                              const hp::plan_frame& f) {
-  hp::fill_space(s, g, parts, f, true);
+  hp::detail::fill_space(s, g, parts, f, true);
   return s;
 }
 
@@ -30,7 +30,7 @@ struct measured {
 
   measured(const searched::small_model& m, const hp::plan_frame& f)
       : g(m.build()),
-        parts(hp::find_parts(g)),
+        parts(hp::detail::find_parts(g)),
         prices(hp::generic_host::device, hp::generic_host::topology),
         costs(g, g, parts, filled(space, g, parts, f), prices) {
     costs.measure_all();
@@ -60,15 +60,15 @@ TEST(PlanChoices, AreTheChoicesOfCandidates) {
         rest /= m.costs.block[b].candidates;
       }
       hp::strategy_value s;
-      ASSERT_TRUE(hp::compose(m.space, choice, s));
+      ASSERT_TRUE(hp::detail::compose(m.space, choice, s));
       const hp::sharded_program p = hp::partition(m.g, s);
       if (p.status.code != hp::strategy_code::ok) continue;
-      const hp::busy_times busy = hp::busy_of(p, hp::pipeline_form(m.g, 1), hp::priced_program(p, m.prices));
+      const hp::busy_times busy = hp::detail::busy_of(p, hp::pipeline_form(m.g, 1), hp::priced_program(p, m.prices));
       plans.emplace_back(busy.compute, busy.carried);
     }
     std::sort(plans.begin(), plans.end());
     std::vector<queues_of_a_plan> rows;
-    hp::visit_rows(m.costs, hp::longest_time, hp::longest_time, [&](const int* chosen, hp::extent_t&) {
+    hp::detail::visit_rows(m.costs, hp::longest_time, hp::longest_time, [&](const int* chosen, hp::extent_t&) {
       const hp::busy_times busy = m.busy(chosen);
       rows.emplace_back(busy.compute, busy.carried);
       return true;
@@ -78,9 +78,9 @@ TEST(PlanChoices, AreTheChoicesOfCandidates) {
     std::vector<hp::extent_t> in_a_row;
     for (const auto& [compute, carried] : plans) in_a_row.push_back(compute + carried);
     std::sort(in_a_row.begin(), in_a_row.end());
-    hp::choice_answer best(m.costs.size(), 6);
-    hp::find_best_variants(m.costs, INT64_MAX, best);
-    ASSERT_EQ(best.code, hp::choice_search_code::ok);
+    hp::detail::choice_answer best(m.costs.size(), 6);
+    hp::detail::find_best_variants(m.costs, INT64_MAX, best);
+    ASSERT_EQ(best.code, hp::detail::choice_search_code::ok);
     ASSERT_EQ(best.count, std::min(6, static_cast<int>(plans.size())));
     for (int k = 0; k < best.count; ++k) EXPECT_EQ(best.time[k], in_a_row[static_cast<std::size_t>(k)]);
   }
@@ -91,7 +91,7 @@ TEST(PlanChoices, RowsWithinLimits) {
   std::vector<hp::extent_t> rows;
   const auto all = [&](hp::extent_t budget, hp::extent_t limit) {
     rows.clear();
-    hp::visit_rows(m.costs, budget, limit, [&](const int* chosen, hp::extent_t&) {
+    hp::detail::visit_rows(m.costs, budget, limit, [&](const int* chosen, hp::extent_t&) {
       rows.push_back(m.busy(chosen).bound());
       return true;
     });
@@ -103,15 +103,15 @@ TEST(PlanChoices, RowsWithinLimits) {
   EXPECT_EQ(all(hp::longest_time, every.back()).size(),
             static_cast<std::size_t>(std::lower_bound(every.begin(), every.end(), every.back()) - every.begin()));
   EXPECT_TRUE(all(0, hp::longest_time).empty());
-  hp::choice_answer none(m.costs.size(), 2);
-  hp::find_best_variants(m.costs, 0, none);
-  EXPECT_EQ(none.code, hp::choice_search_code::over_budget);
+  hp::detail::choice_answer none(m.costs.size(), 2);
+  hp::detail::find_best_variants(m.costs, 0, none);
+  EXPECT_EQ(none.code, hp::detail::choice_search_code::over_budget);
   EXPECT_GT(none.least_memory, 0);
   EXPECT_EQ(all(none.least_memory - 1, hp::longest_time).size(), 0u);
   EXPECT_GE(all(none.least_memory, hp::longest_time).size(), 1u);
   // A limit that falls as plans are found leaves the least.
   hp::extent_t least = hp::longest_time;
-  hp::visit_rows(m.costs, hp::longest_time, hp::longest_time, [&](const int* chosen, hp::extent_t& limit) {
+  hp::detail::visit_rows(m.costs, hp::longest_time, hp::longest_time, [&](const int* chosen, hp::extent_t& limit) {
     const hp::extent_t bound = m.busy(chosen).bound();
     EXPECT_LT(bound, limit);
     least = limit = bound;

@@ -14,14 +14,14 @@ namespace hp = hyperparallel;
 
 /// Nodes with their candidates, and the times between the candidates of neighbours: between[n][a][c] leads to node n.
 struct chain {
-  std::vector<std::vector<hp::choice_candidate>> node;
+  std::vector<std::vector<hp::detail::choice_candidate>> node;
   std::vector<std::vector<std::vector<std::int64_t>>> between;
 
-  constexpr hp::choice_stages stages() const {
-    hp::choice_stages s;
+  constexpr hp::detail::choice_stages stages() const {
+    hp::detail::choice_stages s;
     for (std::size_t n = 0; n < node.size(); ++n) {
-      hp::growing_array<hp::choice_candidate> candidate;
-      for (const hp::choice_candidate& c : node[n]) candidate.push(c);
+      hp::growing_array<hp::detail::choice_candidate> candidate;
+      for (const hp::detail::choice_candidate& c : node[n]) candidate.push(c);
       s.add(candidate,
             [&](int a, int c) { return between[n][static_cast<std::size_t>(a)][static_cast<std::size_t>(c)]; });
     }
@@ -45,12 +45,12 @@ inline chain random_chain(unsigned seed, const random_shape& most = {}) {
   chain g;
   for (std::int64_t n = 0; n < nodes; ++n) {
     g.node.emplace_back(static_cast<std::size_t>(1 + below(most.candidates)));
-    for (hp::choice_candidate& c : g.node.back())
-      c = {below(holes) == 0 ? hp::impossible_time : up_to(most.times), up_to(most.memories)};
+    for (hp::detail::choice_candidate& c : g.node.back())
+      c = {below(holes) == 0 ? hp::detail::impossible_time : up_to(most.times), up_to(most.memories)};
     g.between.emplace_back(n == 0 ? 0 : g.node[static_cast<std::size_t>(n - 1)].size());
     for (auto& row : g.between.back())
       for (std::size_t c = 0; c < g.node.back().size(); ++c)
-        row.push_back(!apart ? 0 : below(holes) == 0 ? hp::impossible_time : up_to(most.times));
+        row.push_back(!apart ? 0 : below(holes) == 0 ? hp::detail::impossible_time : up_to(most.times));
   }
   return g;
 }
@@ -67,11 +67,12 @@ inline counted_choice cost_of(const chain& g, const std::vector<int>& choice) {
   counted_choice sum{0, 0, choice};
   for (std::size_t n = 0; n < g.node.size(); ++n) {
     const auto at = [&](std::size_t m) { return static_cast<std::size_t>(choice[m]); };
-    const hp::choice_candidate& c = g.node[n][at(n)];
+    const hp::detail::choice_candidate& c = g.node[n][at(n)];
     const std::int64_t apart = n == 0 ? 0 : g.between[n][at(n - 1)][at(n)];
     sum.memory += c.memory;
-    if (c.time == hp::impossible_time || apart == hp::impossible_time || sum.time == hp::impossible_time)
-      sum.time = hp::impossible_time;
+    if (c.time == hp::detail::impossible_time || apart == hp::detail::impossible_time ||
+        sum.time == hp::detail::impossible_time)
+      sum.time = hp::detail::impossible_time;
     else
       sum.time += c.time + apart;
   }
@@ -94,7 +95,7 @@ void for_each_choice(const chain& g, const Visit& visit) {
 inline std::vector<counted_choice> all_choices(const chain& g) {
   std::vector<counted_choice> all;
   for_each_choice(g, [&](const std::vector<int>& choice) {
-    if (counted_choice c = cost_of(g, choice); c.time != hp::impossible_time) all.push_back(std::move(c));
+    if (counted_choice c = cost_of(g, choice); c.time != hp::detail::impossible_time) all.push_back(std::move(c));
   });
   std::sort(all.begin(), all.end());
   return all;

@@ -23,7 +23,7 @@ TEST(SearchResult, KeepsTheBestInOrder) {
       p.graph = k;
       p.evaluation.memory = 1 + k;
       const bool enters = times.size() < hp::most_found_plans || p.evaluation.time < times[hp::most_found_plans - 1];
-      EXPECT_EQ(hp::enter_plan(list, p), enters);
+      EXPECT_EQ(hp::detail::enter_plan(list, p), enters);
       times.push_back(p.evaluation.time);
       std::sort(times.begin(), times.end());
     }
@@ -50,7 +50,7 @@ hp::found_plan plan_on(std::initializer_list<int> sizes, hp::extent_t time, hp::
 
 TEST(SearchResult, DegreesWithoutNamesAndAxesOfOneDevice) {
   const auto same = [](std::initializer_list<int> a, std::initializer_list<int> b) {
-    return hp::same_degrees(plan_on(a, 1, 1).strategy.mesh.shape, plan_on(b, 1, 1).strategy.mesh.shape);
+    return hp::detail::same_degrees(plan_on(a, 1, 1).strategy.mesh.shape, plan_on(b, 1, 1).strategy.mesh.shape);
   };
   EXPECT_TRUE(same({8}, {1, 8}));
   EXPECT_TRUE(same({2, 1, 4}, {2, 4}));
@@ -62,14 +62,14 @@ TEST(SearchResult, DegreesWithoutNamesAndAxesOfOneDevice) {
 
 TEST(SearchResult, OnePlanInOtherWordsIsOneRow) {
   hp::static_vector<hp::found_plan, hp::most_found_plans> list;
-  EXPECT_TRUE(hp::enter_plan(list, plan_on({2, 4}, 10, 100)));
-  EXPECT_FALSE(hp::enter_plan(list, plan_on({2, 1, 4}, 11, 100))) << "an axis of one device";
-  EXPECT_FALSE(hp::enter_plan(list, plan_on({2, 2, 2}, 10, 100))) << "as large and as fast";
-  EXPECT_TRUE(hp::enter_plan(list, plan_on({4, 2}, 11, 100))) << "another mesh";
-  EXPECT_TRUE(hp::enter_plan(list, plan_on({2, 4}, 12, 101))) << "another memory";
-  EXPECT_TRUE(hp::enter_plan(list, plan_on({2, 4}, 10, 100, 2))) << "stages";
+  EXPECT_TRUE(hp::detail::enter_plan(list, plan_on({2, 4}, 10, 100)));
+  EXPECT_FALSE(hp::detail::enter_plan(list, plan_on({2, 1, 4}, 11, 100))) << "an axis of one device";
+  EXPECT_FALSE(hp::detail::enter_plan(list, plan_on({2, 2, 2}, 10, 100))) << "as large and as fast";
+  EXPECT_TRUE(hp::detail::enter_plan(list, plan_on({4, 2}, 11, 100))) << "another mesh";
+  EXPECT_TRUE(hp::detail::enter_plan(list, plan_on({2, 4}, 12, 101))) << "another memory";
+  EXPECT_TRUE(hp::detail::enter_plan(list, plan_on({2, 4}, 10, 100, 2))) << "stages";
   ASSERT_EQ(list.size, 4);
-  EXPECT_TRUE(hp::enter_plan(list, plan_on({1, 2, 4}, 9, 101))) << "a faster one takes the place of the slower";
+  EXPECT_TRUE(hp::detail::enter_plan(list, plan_on({1, 2, 4}, 9, 101))) << "a faster one takes the place of the slower";
   ASSERT_EQ(list.size, 4);
   EXPECT_EQ(list[0].evaluation.time, 9);
   EXPECT_EQ(list[3].evaluation.time, 11);

@@ -68,16 +68,16 @@ void expect_sums(const hp::graph& g, std::mt19937& random, bool reduced, int mos
   limits.pipeline = 2;
   limits.context = 2;
   std::vector<hp::plan_frame> frames;
-  hp::visit_frames(g, random() % 2 == 0 ? 4 : 8, limits, [&](const hp::plan_frame& f) {
+  hp::detail::visit_frames(g, random() % 2 == 0 ? 4 : 8, limits, [&](const hp::plan_frame& f) {
     if (f.tp > 1) frames.push_back(f);
   });
   if (frames.empty()) return;
   const hp::plan_frame f = frames[random() % frames.size()];
   const bool turns = f.context == hp::context_form::ring && f.cp > 1;
   const hp::graph planned = turns ? hp::rotate_attention(g, f.cp) : g;
-  const hp::model_parts parts = hp::find_parts(planned);
+  const hp::model_parts parts = hp::detail::find_parts(planned);
   hp::plan_space space;
-  hp::fill_space(space, planned, parts, f, limits.reduced);
+  hp::detail::fill_space(space, planned, parts, f, limits.reduced);
   thin_out(space, random, most_candidates);
   hp::segment_costs costs(g, planned, parts, space, prices);
   costs.measure_all();
@@ -96,7 +96,7 @@ void expect_sums(const hp::graph& g, std::mt19937& random, bool reduced, int mos
     for (int p = 0; p < space.parts; ++p) names += std::string(space.candidate[p][choice[p]].name.text) + " | ";
     if (!alive) continue;
     hp::strategy_value s;
-    if (!hp::compose(space, choice, s)) continue;
+    if (!hp::detail::compose(space, choice, s)) continue;
     const hp::plan_evaluation e = hp::evaluate_plan(g, s, f.pipeline, prices);
     ASSERT_TRUE(e.ok());
     row_of_variants found;
@@ -104,7 +104,8 @@ void expect_sums(const hp::graph& g, std::mt19937& random, bool reduced, int mos
     collect(costs, candidate, row, found);
     EXPECT_EQ(found.rows, 1) << names;
     const hp::sharded_program p = hp::partition(g, s);
-    EXPECT_EQ(found.busy, hp::busy_of(p, hp::pipeline_form(g, f.pipeline), hp::priced_program(p, prices))) << names;
+    EXPECT_EQ(found.busy, hp::detail::busy_of(p, hp::pipeline_form(g, f.pipeline), hp::priced_program(p, prices)))
+        << names;
     EXPECT_LE(found.busy.bound(), e.time) << names;
     EXPECT_GE(found.busy.bound(), costs.least_busy()) << names;
     EXPECT_LE(found.memory, e.memory) << names;
@@ -142,16 +143,16 @@ TEST(SegmentCosts, AddUpOverTwoStacks) {
 TEST(SegmentCosts, RefusedCandidatesAreTold) {
   // 4 heads of keys and no groups do not divide by 8: attention cannot be tensor parallel; feed-forward can.
   const hp::graph g = searched::small_model{.batch = 8, .sequence = 16}.build();
-  const hp::model_parts parts = hp::find_parts(g);
+  const hp::model_parts parts = hp::detail::find_parts(g);
   hp::plan_space space;
-  hp::fill_space(space, g, parts, {.tp = 8}, false);
+  hp::detail::fill_space(space, g, parts, {.tp = 8}, false);
   hp::plan_prices prices(hp::generic_host::device, hp::generic_host::topology);
   hp::segment_costs costs(g, g, parts, space, prices);
   costs.measure_all();
   EXPECT_TRUE(costs.alive());
   for (int p = 0; p < space.parts; ++p)
     for (int c = 0; c < space.candidate[p].size; ++c)
-      if (hp::same_text(space.candidate[p][c].name.text, "tensor")) {
+      if (hp::detail::same_text(space.candidate[p][c].name.text, "tensor")) {
         EXPECT_EQ(costs.is_dead(p, c), p == 1) << p;
       }
   EXPECT_EQ(costs.refused.code, hp::strategy_code::dim_does_not_divide);

@@ -34,15 +34,15 @@ std::vector<plan_cost> all_plans(const std::vector<hp::graph>& graphs, const hp:
   };
   for (const hp::graph& g : graphs) {
     hp::plan_prices prices(device, topology);
-    hp::visit_frames(g, devices, limits, [&](const hp::plan_frame& f) {
+    hp::detail::visit_frames(g, devices, limits, [&](const hp::plan_frame& f) {
       const bool turns = f.context == hp::context_form::ring && f.cp > 1;
       const hp::graph planned = turns ? hp::rotate_attention(g, f.cp) : g;
       hp::plan_space space;
-      hp::fill_space(space, planned, hp::find_parts(planned), f, limits.reduced);
+      hp::detail::fill_space(space, planned, hp::detail::find_parts(planned), f, limits.reduced);
       int choice[hp::max_model_parts] = {};
       for (;;) {
         hp::strategy_value s;
-        if (hp::compose(space, choice, s)) enter(hp::evaluate_plan(g, s, f.pipeline, prices));
+        if (hp::detail::compose(space, choice, s)) enter(hp::evaluate_plan(g, s, f.pipeline, prices));
         int p = 0;
         while (p < space.parts && ++choice[p] == space.candidate[p].size) choice[p++] = 0;
         if (p == space.parts) return;
@@ -161,12 +161,12 @@ TEST(StrategySearch, AccountsTellTheTimesOfItsPlans) {
       const hp::sharded_program p = hp::partition(g, plan.strategy);
       const hp::step_account a = hp::account_of(p, device, hp::on_topology(topology));
       hp::plan_prices prices(device, topology);
-      EXPECT_EQ(a.times.total.picoseconds, hp::evaluate_program(p, 1, prices).time) << i;
+      EXPECT_EQ(a.times.total.picoseconds, hp::detail::evaluate_program(p, 1, prices).time) << i;
       if (plan.frame.pipeline == 1) {
         EXPECT_EQ(a.times.total.picoseconds, plan.evaluation.time) << i;
         ++alike;
       } else {
-        EXPECT_EQ(hp::evaluate_program(p, plan.frame.pipeline, prices), plan.evaluation) << i;
+        EXPECT_EQ(hp::detail::evaluate_program(p, plan.frame.pipeline, prices), plan.evaluation) << i;
         ++staged;
       }
       overlapping += a.times.exposed < a.times.communication_busy ? 1 : 0;
@@ -327,7 +327,7 @@ hp::search_result best_by_name(const std::vector<hp::graph>& graphs, int devices
         found.strategy = s;
         found.frame.pipeline = p;
         found.graph = static_cast<int>(i);
-        hp::enter_plan(best.plan, found);
+        hp::detail::enter_plan(best.plan, found);
       });
     }
   }
@@ -382,7 +382,7 @@ TEST(StrategySearch, NeverLosesToAName) {
 void expect_different_rows(const hp::search_result& r, const std::string& what) {
   for (int i = 0; i < r.plan.size; ++i)
     for (int k = 0; k < i; ++k)
-      EXPECT_FALSE(hp::same_plan(r.plan[i], r.plan[k])) << what << ", rows " << k << " and " << i;
+      EXPECT_FALSE(hp::detail::same_plan(r.plan[i], r.plan[k])) << what << ", rows " << k << " and " << i;
 }
 
 // Rows are different meshes or different memory, whatever axes and families are called.

@@ -19,11 +19,11 @@ namespace hp = hyperparallel;
 namespace {
 
 hp::strategy_value strategy_on(int dp, int tp) { return programs::strategy_on({{"dp", dp}, {"tp", tp}}); }
-hp::step_refusal refusal(const hp::strategy_value& s, const hp::graph& g = programs::one_matrix()) {
-  return hp::refusal_of(hp::partition(g, s), s);
+hp::detail::step_refusal refusal(const hp::strategy_value& s, const hp::graph& g = programs::one_matrix()) {
+  return hp::detail::refusal_of(hp::partition(g, s), s);
 }
 
-TEST(step_refusal, keeps_the_end_of_a_long_name) {
+TEST(hp::detail::step_refusal, keeps_the_end_of_a_long_name) {
   for (int length : {0, 1, hp::most_refusal_text - 1, hp::most_refusal_text, hp::most_refusal_text + 1, 300}) {
     std::string name;
     for (int i = 0; i < length; ++i) name += static_cast<char>('a' + i % 26);
@@ -35,9 +35,9 @@ TEST(step_refusal, keeps_the_end_of_a_long_name) {
 }
 
 // Names stand whole, in order; behind the first that does not fit there are dots.
-TEST(step_refusal, lists_names_while_they_fit) {
+TEST(hp::detail::step_refusal, lists_names_while_they_fit) {
   for (int length = 1; length < 40; ++length) {
-    hp::refusal_list list;
+    hp::detail::refusal_list list;
     std::string whole;
     for (int i = 0; i < 12; ++i) {
       const std::string name(static_cast<std::size_t>(length), static_cast<char>('a' + i));
@@ -57,7 +57,7 @@ TEST(step_refusal, lists_names_while_they_fit) {
 }
 
 // Every named strategy on many ranks: what is refused has the names of the program's own status, nothing else has any.
-TEST(step_refusal, tells_the_names_of_the_status) {
+TEST(hp::detail::step_refusal, tells_the_names_of_the_status) {
   const models::small_moe_config sizes{.batch = 6, .sequence = 12, .vocabulary = 90, .layers = 1};
   const hp::graph g = programs::moe_graph({.unrolled = true}, sizes);
   int refused = 0, accepted = 0;
@@ -65,8 +65,8 @@ TEST(step_refusal, tells_the_names_of_the_status) {
     for (int ranks : {2, 3, 4, 5, 6, 7, 8, 12, 16}) {
       const hp::strategy_value s = hp::strategy_called(hp::named_strategy_at(i).name, ranks).strategy;
       const hp::sharded_program p = hp::partition(g, s);
-      const hp::step_refusal r = hp::refusal_of(p, s);
-      EXPECT_EQ(r.kind == hp::refusal_kind::nothing, p.status.code == hp::strategy_code::ok);
+      const hp::detail::step_refusal r = hp::detail::refusal_of(p, s);
+      EXPECT_EQ(r.kind == hp::detail::refusal_kind::nothing, p.status.code == hp::strategy_code::ok);
       EXPECT_EQ(r.strategy, p.status.code);
       if (p.status.code == hp::strategy_code::ok) {
         ++accepted;
@@ -94,8 +94,8 @@ TEST(step_refusal, tells_the_names_of_the_status) {
   EXPECT_GT(accepted, 50);
 }
 
-TEST(step_refusal, of_a_rule_has_its_axis_and_dim) {
-  hp::step_refusal r = refusal(strategy_on(2, 2).add(hp::shard_dim("batch", "fsdp")));
+TEST(hp::detail::step_refusal, of_a_rule_has_its_axis_and_dim) {
+  hp::detail::step_refusal r = refusal(strategy_on(2, 2).add(hp::shard_dim("batch", "fsdp")));
   EXPECT_EQ(r.strategy, hp::strategy_code::axis_is_not_in_the_mesh);
   EXPECT_STREQ(r.axis.text, "fsdp");
   EXPECT_STREQ(r.dim.text, "batch");
@@ -108,12 +108,13 @@ TEST(step_refusal, of_a_rule_has_its_axis_and_dim) {
   r = refusal(hp::strategy_called("dp-ep", 4).strategy);
   EXPECT_STREQ(r.dim.text, "experts");
   std::string names;
-  hp::visit_matching_strategies(programs::one_matrix(), "dp-ep",
-                                [&](const char* name) { names += std::string(names.empty() ? "" : ", ") + name; });
+  hp::detail::visit_matching_strategies(programs::one_matrix(), "dp-ep", [&](const char* name) {
+    names += std::string(names.empty() ? "" : ", ") + name;
+  });
   EXPECT_EQ(names, r.strategies.joined.text);
 }
 
-TEST(step_refusal, of_a_pin_has_its_pattern_or_the_tensor) {
+TEST(hp::detail::step_refusal, of_a_pin_has_its_pattern_or_the_tensor) {
   hp::strategy_value s = strategy_on(2, 2);
   s.pin.push({hp::short_text("*.bias"), 1, {}});
   EXPECT_STREQ(refusal(s).tensor.text, "*.bias");
@@ -122,7 +123,7 @@ TEST(step_refusal, of_a_pin_has_its_pattern_or_the_tensor) {
   s.pin.item[0] = {hp::short_text("*.bias"), 1, {}};
   EXPECT_EQ(refusal(s).nearest.length, 0);  // no name is like it
   s.pin.item[0] = {hp::short_text("weigh?"), 1, {}};
-  hp::step_refusal r = refusal(s);
+  hp::detail::step_refusal r = refusal(s);
   EXPECT_EQ(r.strategy, hp::strategy_code::pin_has_wrong_rank);
   EXPECT_STREQ(r.tensor.text, "weight");
   EXPECT_EQ(r.extent, 2);
@@ -141,13 +142,13 @@ TEST(step_refusal, of_a_pin_has_its_pattern_or_the_tensor) {
   EXPECT_STREQ(r.dim.text, "hidden");
 }
 
-TEST(step_refusal, of_a_graph_has_its_operator) {
+TEST(hp::detail::step_refusal, of_a_graph_has_its_operator) {
   hp::model_builder m;
   const int x = m.input("x", {m.dim("batch", 4), m.dim("hidden", 8)});
   const int w = m.parameter("weight", {m.dim("rows", 6), m.dim("columns", 2)});
   m.contract("product", "*k,kn->*n", x, w);
-  const hp::step_refusal r = refusal(strategy_on(2, 2), m.graph);
-  EXPECT_EQ(r.kind, hp::refusal_kind::model);
+  const hp::detail::step_refusal r = refusal(strategy_on(2, 2), m.graph);
+  EXPECT_EQ(r.kind, hp::detail::refusal_kind::model);
   EXPECT_EQ(r.graph, hp::graph_code::dim_differs_between_operands);
   EXPECT_EQ(r.strategy, hp::strategy_code::ok);
   EXPECT_STREQ(r.op.text, "product");
@@ -177,7 +178,7 @@ struct experts {
 using named_verdict =
     hp::detail::step_verdict<hp::detail::evaluated_step<product<8>, experts, hp::sgd, hp::matrix384>>::type;
 
-TEST(step_refusal, spells_names_and_sizes) {
+TEST(hp::detail::step_refusal, spells_names_and_sizes) {
   using namespace hp::diag;
   using tp = hp::axes_named<'t', 'p'>;
   using ffn = hp::named_dim<'f', 'f', 'n'>;

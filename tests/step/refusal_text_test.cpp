@@ -35,11 +35,11 @@ void expect_both_ends() {
   const std::string name(first_letters<Length>::text, static_cast<std::size_t>(Length));
   EXPECT_EQ(hp::detail::quoted_text<first_letters<Length>>().text, name);
   const std::string kept = hp::detail::quoted_name<first_letters<Length>>().text;
-  if (Length <= hp::most_quoted_text) {
+  if (Length <= hp::detail::most_quoted_text) {
     EXPECT_EQ(kept, name);
     return;
   }
-  EXPECT_EQ(kept.size(), static_cast<std::size_t>(hp::most_quoted_text));
+  EXPECT_EQ(kept.size(), static_cast<std::size_t>(hp::detail::most_quoted_text));
   const std::size_t dots = kept.find("...");
   ASSERT_NE(dots, std::string::npos);
   const std::string end = kept.substr(dots + 3);

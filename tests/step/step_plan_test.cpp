@@ -40,9 +40,9 @@ TEST(StepPlan, ASizeIsToldByTheFoldedProgram) {
 }
 
 TEST(StepPlan, AConstantHasALimit) {
-  EXPECT_TRUE((hp::plan_size{hp::most_planned_steps, hp::most_planned_tasks}).may_be_constant());
-  EXPECT_FALSE((hp::plan_size{hp::most_planned_steps + 1, 0}).may_be_constant());
-  EXPECT_FALSE((hp::plan_size{0, hp::most_planned_tasks + 1}).may_be_constant());
+  EXPECT_TRUE((hp::plan_size{hp::detail::most_planned_steps, hp::detail::most_planned_tasks}).may_be_constant());
+  EXPECT_FALSE((hp::plan_size{hp::detail::most_planned_steps + 1, 0}).may_be_constant());
+  EXPECT_FALSE((hp::plan_size{0, hp::detail::most_planned_tasks + 1}).may_be_constant());
 }
 
 }  // namespace

@@ -186,10 +186,10 @@ TEST(training_step, is_lawful_or_not_or_not_asked) {
   };
   for (const int devices : {1, 32, 64}) {
     hp::sharded_program p = program(devices);
-    EXPECT_EQ(hp::laws_of(p).state, devices <= 32 ? hp::proof_state::proved : hp::proof_state::not_asked);
+    EXPECT_EQ(hp::detail::laws_of(p).state, devices <= 32 ? hp::proof_state::proved : hp::proof_state::not_asked);
     p.step[0].phase = hp::graph_phase::update;  // comes after everything else
     ASSERT_NE(hp::check_program(p).code, hp::program_code::ok);
-    EXPECT_EQ(hp::laws_of(p).state, devices <= 32 ? hp::proof_state::refused : hp::proof_state::not_asked);
+    EXPECT_EQ(hp::detail::laws_of(p).state, devices <= 32 ? hp::proof_state::refused : hp::proof_state::not_asked);
   }
 }
 

@@ -52,7 +52,7 @@ void expect_laws(const hp::sharded_program& p, const hp::program_addresses& a) {
     most_alive = std::max(most_alive, alive);
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    EXPECT_EQ(all[i].begin % hp::storage_alignment, 0);
+    EXPECT_EQ(all[i].begin % hp::detail::storage_alignment, 0);
     highest = std::max(highest, (all[i].begin + all[i].bytes + 63) / 64 * 64);
     for (std::size_t k = 0; k < i; ++k) {
       const bool together = all[i].first <= all[k].last && all[k].first <= all[i].last;
@@ -76,7 +76,7 @@ TEST(address_plan, fits_counts_addresses_and_not_bytes_alive) {
     EXPECT_TRUE(hp::fits(p, a.high_water[0]));
     EXPECT_FALSE(hp::fits(p, a.alive_maximum[0] - 1));
     hp::extent_t least = a.alive_maximum[0];
-    while (!hp::fits(p, least)) least += hp::storage_alignment;
+    while (!hp::fits(p, least)) least += hp::detail::storage_alignment;
     gaps += a.alive_maximum[0] < least ? 1 : 0;
     found_by_search += least < a.high_water[0] ? 1 : 0;
     const hp::program_addresses within = hp::plan_addresses(p, {.budget = least});

@@ -57,8 +57,8 @@ TEST(check_program, cut_as_placed_means_the_same_boxes_everywhere) {
     for (int position = 0; position < hp::position_count(p.mesh.shape); ++position)
       for (int d = 0; d < t.rank; ++d)
         equal = equal && hp::box_of(p, v, position).dim[d] ==
-                             hp::loop_interval(p.graph.op[c.op], c.placement, p.mesh.shape,
-                                               hp::coordinates_of(p.mesh.shape, position), t.term[d]);
+                             hp::detail::loop_interval(p.graph.op[c.op], c.placement, p.mesh.shape,
+                                                       hp::coordinates_of(p.mesh.shape, position), t.term[d]);
     const bool told = hp::detail::is_cut_as_placed(p, c, t, v);
     EXPECT_TRUE(equal || !told);
     EXPECT_EQ(hp::detail::lies_as_placed(p, c, t, v), equal);
@@ -233,7 +233,7 @@ TEST(check_program, terms_are_not_read_as_what_they_add_up_to) {
           hp::sharded_program broken = p;
           broken.compute[p.step[i].index].operand[k] = m.source;
           const hp::partial_words& words = hp::builtin_list[o.kind].partials;
-          const bool passes = word_of(words, 0, hp::reduce_op::sum).mode == hp::partial_mode::together;
+          const bool passes = hp::detail::word_of(words, 0, hp::reduce_op::sum).mode == hp::partial_mode::together;
           const hp::program_status s = hp::check_program(broken);
           EXPECT_EQ(s.step, i);
           if (words == hp::refuse_partials() || (passes && o.operand_count > 1))

@@ -25,7 +25,7 @@ struct sizes {
 constexpr sizes sizes_of(const hp::graph& g) {
   sizes s{g.status.code, hp::parameter_count(g), 0};
   for (const hp::graph_tensor& t : g.tensor)
-    if (t.kind == hp::graph_tensor_kind::state) s.states += hp::elements_of(t) * hp::repeats_of(g, t.segment);
+    if (t.kind == hp::graph_tensor_kind::state) s.states += hp::elements_of(t) * hp::detail::repeats_of(g, t.segment);
   return s;
 }
 

@@ -66,7 +66,7 @@ TEST(gradient_buckets, hold_their_laws_under_every_strategy) {
       for (const extent_t bytes : {extent_t{1}, extent_t{4096}, extent_t{1} << 30}) {
         for (program_move& m : p.move) m.bucket = -1;
         p.buckets = 0;
-        EXPECT_EQ(bucket_gradients(p, [&](int) { return bytes; }), p.buckets);
+        EXPECT_EQ(hyperparallel::detail::bucket_gradients(p, [&](int) { return bytes; }), p.buckets);
         const std::vector<bucket_facts> buckets = facts_of(p);
         for (const bucket_facts& b : buckets) {
           EXPECT_GT(b.moves, 1);
@@ -74,7 +74,7 @@ TEST(gradient_buckets, hold_their_laws_under_every_strategy) {
         }
         // Nobody reads before the bucket's last move.
         for (int s = 0; s < p.step.size; ++s)
-          visit_values(p, p.step[s], [&](int v, bool written) {
+          hyperparallel::detail::visit_values(p, p.step[s], [&](int v, bool written) {
             for (const program_move& m : p.move)
               if (!written && m.target == v && m.bucket >= 0) {
                 EXPECT_GT(s, buckets[static_cast<std::size_t>(m.bucket)].last);
@@ -92,7 +92,7 @@ TEST(gradient_buckets, data_parallel_training_fills_few) {
   int reductions = 0;
   for (const program_move& m : p.move) reductions += detail::reduced_gradient_axes(p, m) != 0 ? 1 : 0;
   EXPECT_GT(reductions, 40);
-  EXPECT_EQ(bucket_gradients(p, [](int) { return extent_t{1} << 30; }), 1);
+  EXPECT_EQ(hyperparallel::detail::bucket_gradients(p, [](int) { return extent_t{1} << 30; }), 1);
   EXPECT_EQ(facts_of(p).front().moves, reductions);
 }
 

@@ -69,13 +69,13 @@ TEST(hand_over, brings_each_block_once_and_nothing_more) {
     const mesh_shape here = random_mesh(random), there = n % 3 == 0 ? here : random_mesh(random);
     const layout_value from = random_layout(random, here, s), to = random_layout(random, there, s);
     const sharded_program p = two_parts(from, to, s);
-    ASSERT_TRUE(is_hand_over(p, p.move[0]));
-    if (is_by_position(p, p.move[0])) {
+    ASSERT_TRUE(hyperparallel::detail::is_hand_over(p, p.move[0]));
+    if (hyperparallel::detail::is_by_position(p, p.move[0])) {
       for (int r = 0; r < position_count(there); ++r) ASSERT_EQ(box_of(p, 0, r), box_of(p, 1, r));
       ++by_position;
       continue;
     }
-    const move_plan plan = plan_of_hand_over(p, p.move[0]);
+    const move_plan plan = hyperparallel::detail::plan_of_hand_over(p, p.move[0]);
     ASSERT_EQ(plan.code, move_code::ok);
     ASSERT_EQ(plan.step_count, 1);
     for (int r = 0; r < position_count(there); ++r) {
@@ -92,7 +92,7 @@ TEST(hand_over, brings_each_block_once_and_nothing_more) {
         parts.push_back(t.part);
         taken += volume(t.part);
       }
-      visit_taken(plan, r, [&](int, extent_t elements) { counted += elements; });
+      hyperparallel::detail::visit_taken(plan, r, [&](int, extent_t elements) { counted += elements; });
       ASSERT_EQ(taken, volume(wanted));
       ASSERT_EQ(counted, taken);
     }
@@ -113,9 +113,10 @@ TEST(hand_over, replicas_share_the_sending) {
   append_cut(halves, {0, 0, 1, 2});
   for (const layout_value& to : {halves, both}) {
     const sharded_program p = two_parts(whole, to, {64, 4});
-    const move_plan plan = plan_of_hand_over(p, p.move[0]);
+    const move_plan plan = hyperparallel::detail::plan_of_hand_over(p, p.move[0]);
     std::set<int> senders;
-    for (int r = 0; r < 2; ++r) visit_taken(plan, r, [&](int sender, extent_t) { senders.insert(sender); });
+    for (int r = 0; r < 2; ++r)
+      hyperparallel::detail::visit_taken(plan, r, [&](int sender, extent_t) { senders.insert(sender); });
     EXPECT_GE(senders.size(), 2u);
   }
 }
@@ -128,7 +129,7 @@ TEST(hand_over, terms_for_copies_are_refused) {
   terms.rank = copies.rank = 1;
   terms.partial[0] = reduce_op::sum;
   const sharded_program p = two_parts(terms, copies, shape{8});
-  EXPECT_EQ(plan_of_hand_over(p, p.move[0]).code, move_code::source_is_refused);
+  EXPECT_EQ(hyperparallel::detail::plan_of_hand_over(p, p.move[0]).code, move_code::source_is_refused);
 }
 
 }  // namespace

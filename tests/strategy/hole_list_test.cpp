@@ -47,7 +47,7 @@ struct bytes_one_by_one {
 TEST(hole_list, takes_what_bytes_one_by_one_say) {
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
-    hp::hole_list holes;
+    hp::detail::hole_list holes;
     bytes_one_by_one expected;
     std::vector<range> taken;
     for (int i = 0; i < 60; ++i) {
@@ -77,7 +77,7 @@ TEST(hole_list, takes_what_bytes_one_by_one_say) {
 }
 
 constexpr bool refills_the_tightest_hole() {
-  hp::hole_list holes;
+  hp::detail::hole_list holes;
   for (int i = 0; i < 5; ++i) holes.take(10 + i);  // 0, 10, 21, 33, 46 to 60
   holes.give_back(0, 10);
   holes.give_back(21, 12);

@@ -18,23 +18,23 @@ bool alive_in(const hp::memory_interval& b, int step) {
 }
 
 /// Step by step: offsets are aligned, and the most bytes alive are what `alive_maximum` says.
-void expect_laws(const intervals& block, int steps, const hp::interval_packing& packed) {
+void expect_laws(const intervals& block, int steps, const hp::detail::interval_packing& packed) {
   hp::extent_t most = 0, highest = 0, sum = 0;
   for (int i = 0; i < block.size; ++i) {
-    EXPECT_EQ(packed.offset[i] % hp::storage_alignment, 0);
+    EXPECT_EQ(packed.offset[i] % hp::detail::storage_alignment, 0);
     if (!block[i].is_placed()) continue;
-    highest = std::max(highest, packed.offset[i] + hp::aligned(block[i].bytes));
-    sum += hp::aligned(block[i].bytes);
+    highest = std::max(highest, packed.offset[i] + hp::detail::aligned(block[i].bytes));
+    sum += hp::detail::aligned(block[i].bytes);
   }
   for (int s = 0; s < steps; ++s) {
     hp::extent_t alive = 0;
     for (int i = 0; i < block.size; ++i) {
       if (!block[i].is_placed() || !alive_in(block[i], s)) continue;
-      alive += hp::aligned(block[i].bytes);
+      alive += hp::detail::aligned(block[i].bytes);
       for (int k = 0; k < i; ++k) {
         if (!block[k].is_placed() || !alive_in(block[k], s)) continue;
-        ASSERT_TRUE(packed.offset[i] + hp::aligned(block[i].bytes) <= packed.offset[k] ||
-                    packed.offset[k] + hp::aligned(block[k].bytes) <= packed.offset[i])
+        ASSERT_TRUE(packed.offset[i] + hp::detail::aligned(block[i].bytes) <= packed.offset[k] ||
+                    packed.offset[k] + hp::detail::aligned(block[k].bytes) <= packed.offset[i])
             << i << " and " << k << " in step " << s;
       }
     }
@@ -67,12 +67,12 @@ TEST(interval_packing, blocks_alive_together_never_overlap) {
   for (int round = 0; round < 400; ++round) {
     const int steps = 1 + static_cast<int>(random() % 40);
     const intervals all = random_blocks(random, 1 + static_cast<int>(random() % 60), steps, round % 2 == 0);
-    const hp::interval_packing packed = hp::pack_intervals(all, steps);
+    const hp::detail::interval_packing packed = hp::detail::pack_intervals(all, steps);
     expect_laws(all, steps, packed);
     if (HasFatalFailure()) return;
     const hp::extent_t least = hp::alive_maximum(all, steps);
     for (const hp::extent_t budget : {least / 2, least, (least + packed.high_water) / 2, packed.high_water}) {
-      const hp::interval_packing within = hp::pack_intervals(all, steps, budget);
+      const hp::detail::interval_packing within = hp::detail::pack_intervals(all, steps, budget);
       expect_laws(all, steps, within);
       EXPECT_LE(within.high_water, std::max(budget, packed.high_water));
     }
@@ -93,17 +93,18 @@ hp::extent_t least_high_water(const intervals& block) {
       for (bool moved = true; moved;) {
         moved = false;
         for (int k = 0; k < block.size; ++k) {
-          const hp::extent_t begin = offset[static_cast<std::size_t>(k)], end = begin + hp::aligned(block[k].bytes);
-          if (begin < 0 || begin >= at + hp::aligned(block[i].bytes) || end <= at) continue;
-          if (!hp::alive_together(block[i].first, block[i].last, block[i].away, block[k].first, block[k].last,
-                                  block[k].away))
+          const hp::extent_t begin = offset[static_cast<std::size_t>(k)],
+                             end = begin + hp::detail::aligned(block[k].bytes);
+          if (begin < 0 || begin >= at + hp::detail::aligned(block[i].bytes) || end <= at) continue;
+          if (!hp::detail::alive_together(block[i].first, block[i].last, block[i].away, block[k].first, block[k].last,
+                                          block[k].away))
             continue;
           at = end;
           moved = true;
         }
       }
       offset[static_cast<std::size_t>(i)] = at;
-      high = std::max(high, at + hp::aligned(block[i].bytes));
+      high = std::max(high, at + hp::detail::aligned(block[i].bytes));
     }
     best = std::min(best, high);
   } while (std::next_permutation(order.begin(), order.end()));
@@ -118,7 +119,8 @@ TEST(interval_packing, a_budget_finds_the_least_high_water_of_few_blocks) {
     const intervals all = random_blocks(random, 6, steps, round % 3 == 0);
     const hp::extent_t least = least_high_water(all);
     if (least == 0) continue;
-    const hp::interval_packing packed = hp::pack_intervals(all, steps), within = hp::pack_intervals(all, steps, least);
+    const hp::detail::interval_packing packed = hp::detail::pack_intervals(all, steps),
+                                       within = hp::detail::pack_intervals(all, steps, least);
     ASSERT_GE(packed.high_water, least);
     ASSERT_GE(within.high_water, least);
     ++worlds;
@@ -156,7 +158,7 @@ std::vector<hp::memory_interval> layered(std::mt19937& random, int layers, int k
 struct packed_layers {
   hp::growing_array<hp::memory_interval> blocks;
   hp::extent_t least = 0;  ///< alive at once
-  hp::interval_packing packed;
+  hp::detail::interval_packing packed;
 
   packed_layers(std::mt19937& random, int layers) {
     int steps = 0;
@@ -165,7 +167,7 @@ struct packed_layers {
       steps = std::max(steps, b.last + 1);
     }
     least = hp::alive_maximum(blocks, steps);
-    packed = hp::pack_intervals(blocks, steps);
+    packed = hp::detail::pack_intervals(blocks, steps);
   }
   double excess() const { return static_cast<double>(packed.high_water) / static_cast<double>(least); }
 };
@@ -193,7 +195,7 @@ constexpr hp::growing_array<hp::memory_interval> staircase() {
 constexpr bool is_tight() {
   const auto blocks = staircase();
   const hp::extent_t least = hp::alive_maximum(blocks, 16);
-  return hp::pack_intervals(blocks, 16).high_water == least;
+  return hp::detail::pack_intervals(blocks, 16).high_water == least;
 }
 static_assert(hp::alive_maximum(staircase(), 16) == 128 + 192 + 256);
 static_assert(is_tight());

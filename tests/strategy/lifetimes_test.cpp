@@ -32,7 +32,7 @@ TEST(lifetimes, reach_from_the_first_step_that_uses_a_storage_to_the_last) {
     for (int s = 0; s < p.storage.size; ++s) {
       bool shown = false;
       for (int v = 0; v < p.value.size; ++v)
-        shown = shown || (p.value[v].storage == s && hp::is_shown(p.graph, p.value[v].tensor));
+        shown = shown || (p.value[v].storage == s && hp::detail::is_shown(p.graph, p.value[v].tensor));
       if (p.storage[s].home || shown) {
         EXPECT_EQ(lives[s], (hp::storage_lifetime{0, p.step.size - 1, true}));
         continue;
@@ -57,7 +57,7 @@ TEST(lifetimes, are_together_where_some_step_is_in_both) {
           for (int step = 0; step < 5; ++step)
             together = together || (a <= step && step <= b && c <= step && step <= d);
           if (a <= b) {
-            EXPECT_EQ(hp::alive_together({a, b}, {c, d}), together);
+            EXPECT_EQ(hp::detail::alive_together({a, b}, {c, d}), together);
           }
         }
 }

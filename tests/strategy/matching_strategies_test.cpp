@@ -17,7 +17,7 @@ namespace {
 
 std::vector<std::string> matching(const hp::graph& g, const char* name) {
   std::vector<std::string> names;
-  hp::visit_matching_strategies(g, name, [&](const char* one) { names.emplace_back(one); });
+  hp::detail::visit_matching_strategies(g, name, [&](const char* one) { names.emplace_back(one); });
   return names;
 }
 
@@ -58,7 +58,7 @@ TEST(matching_strategies, come_with_the_nearest_name_first) {
     const char* const name = hp::named_strategy_at(i).name;
     int before = 0;
     for (const std::string& one : matching(g, name)) {
-      const int edits = hp::characters_that_differ(one.c_str(), name);
+      const int edits = hp::detail::characters_that_differ(one.c_str(), name);
       EXPECT_GE(edits, before);
       before = edits;
     }

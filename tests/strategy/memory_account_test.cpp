@@ -38,10 +38,10 @@ TEST(memory_account, peak_is_what_an_address_plan_needs_at_least) {
   std::mt19937 random(31);
   for (int round = 0; round < 200; ++round) {
     const hp::sharded_program p = programs::random_program(random);
-    const hp::memory_account a = hp::memory_account_of(p, hp::storage_alignment);
+    const hp::memory_account a = hp::detail::memory_account_of(p, hp::detail::storage_alignment);
     EXPECT_EQ(a.peak, hp::alive_maximum(p));
     EXPECT_EQ(sum_of(a.at_peak), a.peak);
-    const hp::memory_account exact = hp::memory_account_of(p);
+    const hp::memory_account exact = hp::detail::memory_account_of(p);
     EXPECT_LE(exact.peak, a.peak);
     for (int c = 0; c < hp::memory_class_count; ++c) {
       EXPECT_LE(exact.resident[c], exact.at_peak[c]);
@@ -64,8 +64,8 @@ TEST(memory_account, of_a_folded_program_is_that_of_the_program_written_out) {
         ASSERT_EQ(folded.status.code, hp::graph_code::ok);
         ASSERT_EQ(unrolled.status.code, hp::graph_code::ok);
         SCOPED_TRACE(std::to_string(dense) + " and " + std::to_string(wide) + (trained ? ", trained" : ""));
-        expect_equal(hp::memory_account_of(programs::one_device_program(folded)),
-                     hp::memory_account_of(programs::one_device_program(unrolled)));
+        expect_equal(hp::detail::memory_account_of(programs::one_device_program(folded)),
+                     hp::detail::memory_account_of(programs::one_device_program(unrolled)));
         if (HasFailure()) return;
       }
 }
@@ -148,8 +148,9 @@ TEST(memory_account, of_random_layers_is_that_of_layers_written_out) {
   for (unsigned seed = 0; seed < 300; ++seed)
     for (const int repeats : {1, 2, 3, 4, 5, 6, 7, 11, 40}) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", repeated " + std::to_string(repeats));
-      expect_equal(hp::memory_account_of(programs::one_device_program(random_layers(seed, repeats, true).graph())),
-                   hp::memory_account_of(programs::one_device_program(random_layers(seed, repeats, false).graph())));
+      expect_equal(
+          hp::detail::memory_account_of(programs::one_device_program(random_layers(seed, repeats, true).graph())),
+          hp::detail::memory_account_of(programs::one_device_program(random_layers(seed, repeats, false).graph())));
       if (HasFailure()) return;
     }
 }
@@ -157,7 +158,7 @@ TEST(memory_account, of_random_layers_is_that_of_layers_written_out) {
 hp::extent_t repeated_moves(const hp::sharded_program& p) {
   hp::extent_t n = 0;
   for (const hp::program_step& s : p.step)
-    if (s.is_move) n += hp::repeats_of(p.graph, s.segment);
+    if (s.is_move) n += hp::detail::repeats_of(p.graph, s.segment);
   return n;
 }
 
@@ -182,7 +183,7 @@ TEST(memory_account, of_folded_shards_is_that_of_shards_written_out) {
       SCOPED_TRACE(name + std::string(" in micro-batches: ") + std::to_string(micro_batches));
       // A repetition may bring what it carries to one layout where a program of all layers would leave it in two.
       if (repeated_moves(folded) != repeated_moves(unrolled)) continue;
-      expect_equal(hp::memory_account_of(folded), hp::memory_account_of(unrolled));
+      expect_equal(hp::detail::memory_account_of(folded), hp::detail::memory_account_of(unrolled));
       ++compared;
     }
   EXPECT_GE(compared, 24);
@@ -192,7 +193,7 @@ TEST(MemoryAccount, WhatIsRefusedMeetsNoLimit) {
   const hp::sharded_program p =
       hp::partition(programs::stacked_model{}.build(), hp::strategy_called("tp-sp", 16).strategy);
   ASSERT_NE(p.status.code, hp::strategy_code::ok);
-  const hp::memory_account a = hp::memory_account_of(p);
+  const hp::memory_account a = hp::detail::memory_account_of(p);
   EXPECT_EQ(a, hp::memory_account::of_nothing());
   EXPECT_FALSE(a.peak <= hp::not_counted - 1);
   EXPECT_FALSE(hp::fits(p, 1'000'000 * hp::TiB));

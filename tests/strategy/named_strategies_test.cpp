@@ -134,7 +134,7 @@ TEST(named_strategies, characters_that_differ_are_the_least_number_of_changes) {
     for (const char c : {'a', 'b'}) words.push_back(words[w] + c);
   for (const std::string& a : words)
     for (const std::string& b : words)
-      EXPECT_EQ(hp::characters_that_differ(a.c_str(), b.c_str()), distance(a, b)) << a << " " << b;
+      EXPECT_EQ(hp::detail::characters_that_differ(a.c_str(), b.c_str()), distance(a, b)) << a << " " << b;
 }
 
 static_assert(hp::strategy_called("2.5d", 16).strategy.mesh.shape.axis_count == 3);

@@ -20,8 +20,8 @@ hp::sharded_program program_of(hp::data_type type, int micro_batches) {
 }
 
 TEST(NarrowGradients, ThereAreNoneOf32Bits) {
-  EXPECT_EQ(hp::gradients_that_may_overflow(program_of(hp::f32, 1)).size, 0);
-  EXPECT_EQ(hp::gradients_that_may_overflow(program_of(hp::f64, 2)).size, 0);
+  EXPECT_EQ(hp::detail::gradients_that_may_overflow(program_of(hp::f32, 1)).size, 0);
+  EXPECT_EQ(hp::detail::gradients_that_may_overflow(program_of(hp::f64, 2)).size, 0);
 }
 
 /// A micro-batch writes each, and norm or update reads its storage; every such storage is listed once.
@@ -32,11 +32,12 @@ TEST(NarrowGradients, AreWhatUpdatesReadOfAMicroBatch) {
       ASSERT_EQ(p.status.code, hp::strategy_code::ok);
       std::set<int> written, read, listed;
       for (const hp::program_step& s : p.step)
-        hp::visit_values(p, s, [&](int v, bool writes) {
+        hp::detail::visit_values(p, s, [&](int v, bool writes) {
           if (hp::is_in(s.phase, hp::micro_phases) && writes) written.insert(p.value[v].storage);
           if (hp::is_in(s.phase, hp::update_phases) && !writes) read.insert(p.value[v].storage);
         });
-      for (const int v : hp::gradients_that_may_overflow(p)) EXPECT_TRUE(listed.insert(p.value[v].storage).second);
+      for (const int v : hp::detail::gradients_that_may_overflow(p))
+        EXPECT_TRUE(listed.insert(p.value[v].storage).second);
       std::set<int> both;
       for (const int s : written)
         if (read.contains(s)) both.insert(s);

@@ -24,7 +24,7 @@ hp::extent_t multiplied_parameters(const hp::graph& g) {
     const std::string name = g.name_of_tensor(t);
     const bool is_table = name.find("embedding") == 0 || name.find("norm") != std::string::npos;
     if (g.tensor[t].kind == hp::graph_tensor_kind::parameter && g.tensor[t].replaces < 0 && !is_table)
-      n += hp::elements_of(g.tensor[t]) * hp::repeats_of(g, g.tensor[t].segment);
+      n += hp::elements_of(g.tensor[t]) * hp::detail::repeats_of(g, g.tensor[t].segment);
   }
   return n;
 }
@@ -36,7 +36,7 @@ TEST(operator_work, of_a_dense_model_is_six_times_parameters_and_tokens_and_atte
       model.dense_layers = layers;
       model.micro_batches = micro_batches;
       const hp::graph g = model.build();
-      const hp::work_total work = hp::total_work(programs::one_device_program(g));
+      const hp::work_total work = hp::detail::total_work(programs::one_device_program(g));
       const hp::extent_t tokens = model.batch * model.sequence * micro_batches;
       // Half of the pairs; forward two products, backward five.
       const hp::extent_t attention =
@@ -50,14 +50,14 @@ TEST(operator_work, of_a_dense_model_is_six_times_parameters_and_tokens_and_atte
 TEST(operator_work, of_devices_that_repeat_nothing_adds_up_to_that_of_a_single_one) {
   programs::stacked_model model;
   model.key_heads = 4;
-  const hp::work_total alone = hp::total_work(programs::one_device_program(model.build()));
+  const hp::work_total alone = hp::detail::total_work(programs::one_device_program(model.build()));
   for (const char* name : {"dp", "tp", "tp-sp", "dp-tp", "zero3", "gathered"}) {
     const hp::sharded_program p = hp::partition(model.build(), hp::strategy_called(name, 4).strategy);
     ASSERT_EQ(p.status.code, hp::strategy_code::ok) << name;
-    EXPECT_EQ(4 * hp::total_work(p).flops[matrix], alone.flops[matrix]) << name;
+    EXPECT_EQ(4 * hp::detail::total_work(p).flops[matrix], alone.flops[matrix]) << name;
   }
   const hp::sharded_program same = hp::partition(model.build(), hp::strategy_called("single", 4).strategy);
-  EXPECT_EQ(hp::total_work(same), alone);
+  EXPECT_EQ(hp::detail::total_work(same), alone);
 }
 
 TEST(operator_work, of_folded_layers_is_that_of_layers_written_out) {
@@ -65,9 +65,9 @@ TEST(operator_work, of_folded_layers_is_that_of_layers_written_out) {
   model.dense_layers = 7;
   model.expert_layers = 3;
   model.trained = false;
-  const hp::work_total folded = hp::total_work(programs::one_device_program(model.build()));
+  const hp::work_total folded = hp::detail::total_work(programs::one_device_program(model.build()));
   model.unrolled = true;
-  EXPECT_EQ(folded, hp::total_work(programs::one_device_program(model.build())));
+  EXPECT_EQ(folded, hp::detail::total_work(programs::one_device_program(model.build())));
 }
 
 TEST(operator_work, of_a_causal_ring_adds_up_to_half_of_all_pairs) {
@@ -77,7 +77,7 @@ TEST(operator_work, of_a_causal_ring_adds_up_to_half_of_all_pairs) {
     const int d = m.dim("head_dim", 4), e = m.dim("value_dim", 5);
     const int q = m.input("q", {b, s, h, g, d}), k = m.input("k", {b, s, h, d}), v = m.input("v", {b, s, h, e});
     m.apply<hp::ops::attention>("whole", {q, k, v}, {.integer = {causal ? 1 : 0}});
-    const hp::extent_t whole = hp::flops_of(m.graph, m.graph.op[0], {}, {});
+    const hp::extent_t whole = hp::detail::flops_of(m.graph, m.graph.op[0], {}, {});
     EXPECT_EQ(whole, hp::extent_t{2} * 2 * 24 * 24 * 2 * 3 * (4 + 5) / (causal ? 2 : 1));
     for (const int devices : {2, 3, 4, 6}) {
       hp::graph_operator block = m.graph.op[0];
@@ -88,7 +88,7 @@ TEST(operator_work, of_a_causal_ring_adds_up_to_half_of_all_pairs) {
       p.turned[0] = static_cast<signed char>(m.graph.rule_of(block).operand[1].term[1]);
       hp::extent_t sum = 0;
       for (block.rotation = 0; block.rotation < devices; ++block.rotation)
-        sum += devices * hp::flops_of(m.graph, block, p, mesh);
+        sum += devices * hp::detail::flops_of(m.graph, block, p, mesh);
       EXPECT_EQ(sum, whole) << devices << (causal ? " causal" : "");
     }
   }
@@ -106,12 +106,12 @@ TEST(operator_work, of_expert_slots_counts_chosen_rows_and_each_device_its_exper
   const hp::factor_rule& rule = m.graph.rule_of(combine);
   const hp::mesh_shape mesh{1, {4}};
   const hp::extent_t rows = 4 * 8 * 2 * 16;
-  EXPECT_EQ(hp::flops_of(m.graph, m.graph.op[0], {}, mesh), 0);
-  EXPECT_EQ(hp::flops_of(m.graph, combine, {}, mesh), 2 * rows);
+  EXPECT_EQ(hp::detail::flops_of(m.graph, m.graph.op[0], {}, mesh), 0);
+  EXPECT_EQ(hp::detail::flops_of(m.graph, combine, {}, mesh), 2 * rows);
   for (const int loop : {rule.operand[0].term[0], rule.operand[0].term[1], rule.operand[0].term[3]}) {
     hp::operator_placement p;
     p.add(0, loop);
-    EXPECT_EQ(hp::flops_of(m.graph, combine, p, mesh), 2 * rows / 4);
+    EXPECT_EQ(hp::detail::flops_of(m.graph, combine, p, mesh), 2 * rows / 4);
   }
 }
 
@@ -136,10 +136,10 @@ TEST(operator_work, of_muon_is_five_iterations_on_whole_matrices) {
   o.integer[0] = 1;
   o.integer[1] = 2;
   const hp::extent_t one = 5 * (4 * 4 * 4 * 10 + 2 * 4 * 4 * 4) + 6 * 40;
-  EXPECT_EQ(hp::flops_of(m.graph, o, {}, {}), 6 * one);
+  EXPECT_EQ(hp::detail::flops_of(m.graph, o, {}, {}), 6 * one);
   hp::operator_placement p;
   p.add(0, 0);
-  EXPECT_EQ(hp::flops_of(m.graph, o, p, {1, {3}}), 2 * one);
+  EXPECT_EQ(hp::detail::flops_of(m.graph, o, p, {1, {3}}), 2 * one);
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ TEST(partition_stages, keeps_the_laws_of_programs_under_every_strategy) {
         if (!one.is_move) ++times[p.compute[one.index].op];
       for (const auto& [op, n] : times)
         EXPECT_TRUE(n == 1 || p.graph.op[op].operand_count == 0) << p.graph.name_of_op(op);
-      for (const program_step& one : p.step) EXPECT_EQ(part_of_step(p, one), one.stage % parts_of(p));
+      for (const program_step& one : p.step)
+        EXPECT_EQ(hyperparallel::detail::part_of_step(p, one), one.stage % parts_of(p));
     }
   EXPECT_GE(programs, 50);
 }
@@ -74,12 +75,13 @@ TEST(partition_stages, one_part_is_the_program_without_stages) {
 std::map<std::pair<int, int>, std::vector<int>> handed_over(const sharded_program& p, graph_phase phase) {
   std::map<std::pair<int, int>, std::vector<int>> all;
   for (const program_step& s : p.step) {
-    if (!s.is_move || s.phase != phase || !is_hand_over(p, p.move[s.index])) continue;
+    if (!s.is_move || s.phase != phase || !hyperparallel::detail::is_hand_over(p, p.move[s.index])) continue;
     const program_move& m = p.move[s.index];
     EXPECT_EQ(p.value[m.source].layout, p.value[m.target].layout);
     EXPECT_FALSE(is_partial(p.value[m.source].layout));
     if (p.graph.tensor[p.value[m.source].tensor].shape.rank > 0)
-      all[{part_of_value(p, m.source), part_of_value(p, m.target)}].push_back(p.value[m.source].tensor);
+      all[{hyperparallel::detail::part_of_value(p, m.source), hyperparallel::detail::part_of_value(p, m.target)}]
+          .push_back(p.value[m.source].tensor);
   }
   return all;
 }
@@ -111,13 +113,13 @@ TEST(partition_stages, a_tied_table_has_two_homes) {
     const sharded_program p = partition(g, programs::strategy_of_parts(name, 4), stages_of(g, 2, 2));
     ASSERT_EQ(p.status.code, strategy_code::ok) << name;
     EXPECT_EQ(check_program(p), program_status{}) << name;
-    ASSERT_GE(other_home_of(p, p.home[table]), 0) << name;
-    EXPECT_EQ(part_of_value(p, other_home_of(p, p.home[table])), 1);
+    ASSERT_GE(hyperparallel::detail::other_home_of(p, p.home[table]), 0) << name;
+    EXPECT_EQ(hyperparallel::detail::part_of_value(p, hyperparallel::detail::other_home_of(p, p.home[table])), 1);
     int homes = 0;
-    visit_homes(p, table, [&](int) { ++homes; });
+    hyperparallel::detail::visit_homes(p, table, [&](int) { ++homes; });
     EXPECT_EQ(homes, 2);
     for (const program_step& s : p.step)
-      if (s.is_move && is_hand_over(p, p.move[s.index]) && s.phase < graph_phase::norm) {
+      if (s.is_move && hyperparallel::detail::is_hand_over(p, p.move[s.index]) && s.phase < graph_phase::norm) {
         EXPECT_NE(p.value[p.move[s.index].source].tensor, table) << name;
       }
     EXPECT_EQ(handed_over(p, graph_phase::update).size(), 1u) << name;
@@ -137,7 +139,8 @@ TEST(partition_stages, a_tied_tables_gradient_crosses_once_a_step) {
     ASSERT_EQ(norm.at({1, 0}).size(), 1u) << name;
     EXPECT_STREQ(p.graph.name_of_tensor(norm.at({1, 0})[0]), "accumulated(embedding.weight) in stage 1");
     for (const program_step& s : p.step) {
-      if (!s.is_move || !is_hand_over(p, p.move[s.index]) || s.phase != graph_phase::norm) continue;
+      if (!s.is_move || !hyperparallel::detail::is_hand_over(p, p.move[s.index]) || s.phase != graph_phase::norm)
+        continue;
       const program_value& handed = p.value[p.move[s.index].target];
       if (handed.tensor != norm.at({1, 0})[0]) continue;
       for (const program_compute& c : p.compute)  // the sum over stages takes it as it came
@@ -160,7 +163,8 @@ constexpr bool partitions_at_compile_time() {
   s.parts = 2;
   for (int i = 0; i < 2; ++i) s.part_of_stage.push(i);
   const sharded_program p = partition(g, strategy_called("single", 1).strategy, s);
-  return check_program(p).code == program_code::ok && ranks_of(p) == 2 && part_of_rank(p, 1) == 1;
+  return check_program(p).code == program_code::ok && ranks_of(p) == 2 &&
+         hyperparallel::detail::part_of_rank(p, 1) == 1;
 }
 static_assert(partitions_at_compile_time());
 

@@ -73,9 +73,9 @@ void expect_lawful(const hp::graph& g, const hp::sharded_program& p, const std::
   for (const hp::program_compute& c : p.compute) {
     const hp::graph_operator& o = p.graph.op[c.op];
     for (int l = 0; l < o.loop_count; ++l) {
-      const hp::extent_t pieces = hp::pieces_of_loop(c.placement, p.mesh.shape, l);
+      const hp::extent_t pieces = hp::detail::pieces_of_loop(c.placement, p.mesh.shape, l);
       EXPECT_EQ(o.loop[l].extent % pieces, 0) << what;
-      if (hp::is_whole(p.graph.rule_of(o), l)) {
+      if (hp::detail::is_whole(p.graph.rule_of(o), l)) {
         EXPECT_EQ(pieces, 1) << what << p.graph.name_of_op(c.op);
       }
     }
@@ -96,7 +96,7 @@ void expect_truthful(const hp::graph& g, const hp::strategy_value& s, const hp::
       EXPECT_FALSE(s.rule[status.rule].optional) << what;
       break;
     case strategy_code::rule_matches_nothing:
-      EXPECT_LT(hp::find_dim(g, s.rule[status.rule].dim.text), 0) << what;
+      EXPECT_LT(hp::detail::find_dim(g, s.rule[status.rule].dim.text), 0) << what;
       EXPECT_FALSE(s.rule[status.rule].if_present) << what;
       break;
     case strategy_code::ring_axis_does_not_shard_the_sequence:
@@ -253,10 +253,10 @@ constexpr void (*families[])(hp::strategy_value&) = {
     [](hp::strategy_value& s) { hp::add_tensor_parallel(s, "tp"); },
     [](hp::strategy_value& s) {
       hp::add_tensor_parallel(s, "tp");
-      hp::add_sequence_parallel(s, "tp");
+      hp::detail::add_sequence_parallel(s, "tp");
     },
     [](hp::strategy_value& s) { hp::add_data_parallel(s, "tp"); },
-    [](hp::strategy_value& s) { hp::add_sequence_parallel(s, "tp"); },
+    [](hp::strategy_value& s) { hp::detail::add_sequence_parallel(s, "tp"); },
 };
 constexpr int family_count = 4;
 
@@ -368,8 +368,8 @@ TEST(partition, column_and_row_parallel_are_tensor_parallel) {
   const hp::graph g =
       programs::bare_model({2, 8, 32}, [](hp::model_builder& m, int x) { return programs::matrix_pair(m, x, 64); });
   hp::strategy_value by_name = on_axes({{"tp", 4}}), by_dim = by_name;
-  hp::add_column_parallel(by_name, "*.up", "tp");
-  hp::add_row_parallel(by_name, "*.down", "tp");
+  hp::detail::add_column_parallel(by_name, "*.up", "tp");
+  hp::detail::add_row_parallel(by_name, "*.down", "tp");
   by_name.add(hp::shard_dim("ffn", "tp", "*.activation"));
   hp::add_tensor_parallel(by_dim, "tp");
   const hp::sharded_program a = hp::partition(g, by_name), b = hp::partition(g, by_dim);
@@ -419,10 +419,10 @@ TEST(partition, sequence_parallel_by_name) {
   const hp::graph g =
       programs::bare_model({2, 8, 32}, [](hp::model_builder& m, int x) { return programs::matrix_pair(m, x, 64); });
   hp::strategy_value s = on_axes({{"tp", 4}});
-  hp::add_sequence_parallel(s, "e*", "tp");  // entry and exit
-  hp::add_sequence_parallel(s, "loss", "tp");
-  hp::add_column_parallel(s, "*.up", "tp");
-  hp::add_row_parallel(s, "*.down", "tp");
+  hp::detail::add_sequence_parallel(s, "e*", "tp");  // entry and exit
+  hp::detail::add_sequence_parallel(s, "loss", "tp");
+  hp::detail::add_column_parallel(s, "*.up", "tp");
+  hp::detail::add_row_parallel(s, "*.down", "tp");
   s.add(hp::shard_dim("ffn", "tp", "*.activation"));
   const hp::sharded_program p = hp::partition(g, s);
   ASSERT_EQ(p.status, hp::strategy_status{});
@@ -490,7 +490,7 @@ TEST(partition, refuses_a_rule_that_matches_nothing) {
 
 TEST(partition, refuses_a_dim_that_does_not_divide) {
   const hp::graph g = programs::one_matrix(8, 16, 30);
-  const int ffn = hp::find_dim(g, "ffn"), product = 0;
+  const int ffn = hp::detail::find_dim(g, "ffn"), product = 0;
   hp::strategy_value s = on_axes({{"a", 3}, {"b", 2}, {"c", 4}});
   s.add(hp::shard_dim("ffn", "a")).add(hp::shard_dim("ffn", "c"));
   EXPECT_EQ(hp::partition(g, s).status,
@@ -506,7 +506,7 @@ TEST(partition, refuses_a_dim_that_does_not_divide) {
 
 TEST(partition, refuses_pins) {
   const hp::graph g = programs::one_matrix(8, 16, 30);
-  const int weight = hp::find_tensor(g, "weight"), ffn = hp::find_dim(g, "ffn");
+  const int weight = hp::find_tensor(g, "weight"), ffn = hp::detail::find_dim(g, "ffn");
   hp::strategy_value s = on_axes({{"a", 4}});
   s.pin.push(pin("weight", {"", ""}));
   s.pin.push(pin("*.bias", {""}));
@@ -549,7 +549,7 @@ TEST(partition, an_axis_beside_the_ring_leaves_the_keys_alone) {
     hp::strategy_value s = on_axes({{"ring", 2}, {"more", more}});
     const hp::strategy_rule r = optional ? hp::shard_dim_if_divisible("seq", "more") : hp::shard_dim("seq", "more");
     if (!ring_first) s.add(r);
-    hp::add_ring(s, "ring");
+    hp::detail::add_ring(s, "ring");
     if (ring_first) s.add(r);
     return s;
   };

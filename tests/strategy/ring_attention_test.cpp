@@ -105,8 +105,8 @@ TEST(ring_attention, keys_may_be_sharded_where_blocks_travel) {
     if (o.kind != id_of<ops::attention_block> && o.kind != id_of<ops::attention_block_gradient>) continue;
     const hp::factor_rule& rule = r.rule_of(o);
     const hp::tensor_factors& keys = rule.operand[o.kind == id_of<ops::attention_block> ? 1 : 2];
-    EXPECT_FALSE(hp::is_whole(rule, keys.term[1]));
-    EXPECT_TRUE(hp::is_whole(rule, keys.term[3])) << "the width of a head is not";
+    EXPECT_FALSE(hp::detail::is_whole(rule, keys.term[1]));
+    EXPECT_TRUE(hp::detail::is_whole(rule, keys.term[3])) << "the width of a head is not";
   }
 }
 

@@ -12,7 +12,7 @@ using hp::extent_t;
 
 /// Whether the point (x, y) of dims 0 and 1 is in the tile.
 bool holds(const hp::step_tile& t, extent_t x, extent_t y) {
-  const hp::tile_parts parts(t);
+  const hp::detail::tile_parts parts(t);
   for (const hp::step_tile& c : parts.cut)
     if (c.dim >= 0 && (c.dim == 0 ? x : y) % c.shard / (c.shard / c.count) != c.index) return false;
   return true;
@@ -36,20 +36,20 @@ TEST(StepTile, TilesMeetThoseThatShareTheirPoints) {
   for (const hp::step_tile& cut : cuts())
     for (const hp::step_tile& other : cuts())
       for (int i = 0; i < other.count; ++i) {
-        const hp::step_tile t = hp::tile_at(other, i);
-        const hp::tile_span met = hp::tiles_met(cut, t);
+        const hp::step_tile t = hp::detail::tile_at(other, i);
+        const hp::detail::tile_span met = hp::detail::tiles_met(cut, t);
         std::vector<bool> shares(static_cast<std::size_t>(cut.count), false);
         for (extent_t x = 0; x < 12; ++x)
           for (extent_t y = 0; y < 12; ++y) {
             int in = 0;
             for (int k = 0; k < cut.count; ++k) {
-              if (!holds(hp::tile_at(cut, k), x, y)) continue;
+              if (!holds(hp::detail::tile_at(cut, k), x, y)) continue;
               ++in;
               if (holds(t, x, y)) shares[static_cast<std::size_t>(k)] = true;
             }
             EXPECT_EQ(in, 1);
           }
-        const bool nested = hp::are_of_one_cut(hp::outer_of(cut), hp::outer_of(t));
+        const bool nested = hp::detail::are_of_one_cut(hp::detail::outer_of(cut), hp::detail::outer_of(t));
         for (int k = 0; k < cut.count; ++k) {
           const bool listed = met.begin <= k && k < met.end;
           EXPECT_TRUE(listed || !shares[static_cast<std::size_t>(k)]);
@@ -65,11 +65,11 @@ TEST(StepTile, ATensorSeesTheCutsOfItsDims) {
   t.shape = hp::shape(6, 4);
   t.dim[0] = 0, t.dim[1] = 2;
   const hp::dim_cut inner{1, 4, 2};
-  EXPECT_EQ(hp::tile_in(t, {0, 6, 5, 6, inner}), (hp::step_tile{0, 6, 2, 3, {}}));
-  EXPECT_EQ(hp::tile_in(t, {1, 6, 5, 6, {0, 6, 2}}), (hp::step_tile{0, 6, 1, 2, {}}));
-  EXPECT_EQ(hp::tile_in(t, {2, 4, 1, 4, {0, 6, 2}}), (hp::step_tile{2, 4, 1, 4, {0, 6, 2}}));
-  EXPECT_EQ(hp::tile_in(t, {1, 6, 2, 3, {}}), hp::step_tile{});
-  EXPECT_EQ(hp::tile_in(t, {}), hp::step_tile{});
+  EXPECT_EQ(hp::detail::tile_in(t, {0, 6, 5, 6, inner}), (hp::step_tile{0, 6, 2, 3, {}}));
+  EXPECT_EQ(hp::detail::tile_in(t, {1, 6, 5, 6, {0, 6, 2}}), (hp::step_tile{0, 6, 1, 2, {}}));
+  EXPECT_EQ(hp::detail::tile_in(t, {2, 4, 1, 4, {0, 6, 2}}), (hp::step_tile{2, 4, 1, 4, {0, 6, 2}}));
+  EXPECT_EQ(hp::detail::tile_in(t, {1, 6, 2, 3, {}}), hp::step_tile{});
+  EXPECT_EQ(hp::detail::tile_in(t, {}), hp::step_tile{});
 }
 
 TEST(StepTile, ALoopOfTheTileIsTheOneOverItsDim) {
@@ -78,9 +78,9 @@ TEST(StepTile, ALoopOfTheTileIsTheOneOverItsDim) {
   o.loop[0].dim = 4;
   o.loop[1].dim = 5;
   o.loop[2].dim = 5;
-  EXPECT_EQ(hp::loop_of_tile(o, {.dim = 4}), 0);
-  EXPECT_EQ(hp::loop_of_tile(o, {.dim = 5}), -1);  // queries and keys over one dim
-  EXPECT_EQ(hp::loop_of_tile(o, {.dim = 6}), -1);
+  EXPECT_EQ(hp::detail::loop_of_tile(o, {.dim = 4}), 0);
+  EXPECT_EQ(hp::detail::loop_of_tile(o, {.dim = 5}), -1);  // queries and keys over one dim
+  EXPECT_EQ(hp::detail::loop_of_tile(o, {.dim = 6}), -1);
 }
 
 }  // namespace

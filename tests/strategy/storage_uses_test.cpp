@@ -68,7 +68,7 @@ TEST(StorageUses, ClassesHoldAsMuchFoldedAsWrittenOut) {
     for (int s = 0; s < p.storage.size; ++s)
       if (uses.resident[s])
         bytes[unrolled][static_cast<int>(uses.class_of(s))] +=
-            p.storage[s].bytes * hp::repeats_of(p.graph, uses.use[s].segment);
+            p.storage[s].bytes * hp::detail::repeats_of(p.graph, uses.use[s].segment);
   }
   for (int c = 0; c < hp::memory_class_count; ++c) EXPECT_EQ(bytes[0][c], bytes[1][c]);
   EXPECT_GT(bytes[0][static_cast<int>(hp::memory_class::parameters)], 0);

@@ -19,7 +19,7 @@ using programs::strategy_on;
 std::string placed(const hp::graph& g, const hp::strategy_value& s, const char* name) {
   hp::strategy_layouts layouts(g, s);
   for (int o = 0; o < g.op.size; ++o) {
-    if (!hp::same_text(g.name_of_op(o), name)) continue;
+    if (!hp::detail::same_text(g.name_of_op(o), name)) continue;
     const hp::operator_placement p = layouts.place(g, o);
     std::string text;
     for (int i = 0; i < p.count; ++i)
@@ -48,7 +48,7 @@ TEST(strategies, tensor_parallel_shards_heads_widths_and_vocabulary) {
   EXPECT_EQ(placed(g, s, "layers.0.moe.experts.gate"), "expert_ffn:tp");
   EXPECT_EQ(placed(g, s, "head.logits"), "vocab:tp");
   EXPECT_EQ(placed(g, s, "layers.0.attention_norm"), "");
-  hp::add_sequence_parallel(s, "tp");
+  hp::detail::add_sequence_parallel(s, "tp");
   EXPECT_EQ(placed(g, s, "layers.0.attention_norm"), "seq:tp");
   EXPECT_EQ(placed(g, s, "layers.0.attention.query"), "key_heads:tp") << "the first rule that fits decides";
 }
@@ -58,7 +58,7 @@ TEST(strategies, heads_fall_back_to_groups_of_queries) {
   config.key_heads = 2;
   const hp::graph g = programs::moe_graph({.unrolled = true}, config);
   hp::strategy_value s = strategy_on({{"tp", 4}});
-  hp::add_heads(s, "tp");
+  hp::detail::add_heads(s, "tp");
   EXPECT_EQ(placed(g, s, "layers.0.attention.query"), "query_group:tp");
   EXPECT_EQ(placed(g, s, "layers.0.attention.key"), "") << "keys are replicated";
 }
@@ -86,7 +86,7 @@ TEST(strategies, heads_that_do_not_divide_are_refused_as_heads) {
 TEST(strategies, two_dimensions_cross_over) {
   const hp::graph g = model();
   hp::strategy_value s = strategy_on({{"x", 2}, {"y", 4}});
-  hp::add_tensor_2d(s, "x", "y");
+  hp::detail::add_tensor_2d(s, "x", "y");
   EXPECT_EQ(placed(g, s, "layers.0.attention.query"), "hidden:x key_heads:y");
   EXPECT_EQ(placed(g, s, "layers.0.attention.attend"), "key_heads:y key_heads:x");
   EXPECT_EQ(placed(g, s, "layers.0.attention_residual"), "hidden:x hidden:y");
@@ -97,7 +97,7 @@ TEST(strategies, two_dimensions_cross_over) {
 TEST(strategies, summa_keeps_rows_and_shards_outputs) {
   const hp::graph g = model();
   hp::strategy_value s = strategy_on({{"row", 2}, {"column", 2}});
-  hp::add_summa(s, "row", "column");
+  hp::detail::add_summa(s, "row", "column");
   EXPECT_EQ(placed(g, s, "layers.0.attention.query"), "batch:row key_heads:column");
   EXPECT_EQ(placed(g, s, "layers.0.attention.output"), "batch:row hidden:column");
   EXPECT_EQ(placed(g, s, "layers.0.attention_residual"), "batch:row hidden:column");
@@ -106,9 +106,9 @@ TEST(strategies, summa_keeps_rows_and_shards_outputs) {
 TEST(strategies, context_parallelisms) {
   const hp::graph g = model();
   hp::strategy_value ulysses = strategy_on({{"cp", 4}}), gathered = ulysses, ring = ulysses;
-  hp::add_ulysses(ulysses, "cp");
-  hp::add_gathered_context(gathered, "cp");
-  hp::add_ring(ring, "cp");
+  hp::detail::add_ulysses(ulysses, "cp");
+  hp::detail::add_gathered_context(gathered, "cp");
+  hp::detail::add_ring(ring, "cp");
   EXPECT_EQ(placed(g, ulysses, "layers.0.attention.attend"), "key_heads:cp");
   EXPECT_EQ(placed(g, ulysses, "layers.0.attention.query"), "seq:cp");
   EXPECT_EQ(placed(g, gathered, "layers.0.attention.attend"), "seq:cp");
@@ -123,7 +123,7 @@ TEST(strategies, experts) {
   hp::add_data_parallel(tokens, "ep");
   EXPECT_EQ(placed(g, tokens, "layers.0.moe.experts.up"), "experts:ep");
   EXPECT_EQ(placed(g, tokens, "layers.0.moe.dispatch"), "batch:ep");
-  hp::add_replicated_expert_parallel(replicated, "ep");
+  hp::detail::add_replicated_expert_parallel(replicated, "ep");
   EXPECT_EQ(placed(g, replicated, "layers.0.moe.dispatch"), "experts:ep");
   EXPECT_EQ(placed(g, replicated, "layers.0.moe.combine"), "experts:ep");
   EXPECT_EQ(placed(g, replicated, "layers.0.moe.router"), "");
@@ -140,7 +140,7 @@ TEST(strategies, stages_of_zero_and_levels_of_hybrid_sharding) {
   for (int n = 1; n <= 3; ++n) {
     hp::strategy_value zero = strategy_on({{"dp", 4}}), hybrid = strategy_on({{"replica", 2}, {"shard", 2}});
     hp::add_zero(zero, "dp", n);
-    hp::add_hybrid_sharded(hybrid, "replica", "shard", n);
+    hp::detail::add_hybrid_sharded(hybrid, "replica", "shard", n);
     EXPECT_EQ(stages(zero), expected[n - 1]);
     EXPECT_EQ(stages(hybrid), levels[n - 1]);
   }
@@ -149,9 +149,9 @@ TEST(strategies, stages_of_zero_and_levels_of_hybrid_sharding) {
 TEST(strategies, the_short_form_speaks_of_names) {
   const hp::graph g = model();
   hp::strategy_value s = strategy_on({{"tp", 4}});
-  hp::add_column_parallel(s, "*.shared.gate", "tp");
-  hp::add_row_parallel(s, "*.shared.down", "tp");
-  hp::add_sequence_parallel(s, "*_norm", "tp");
+  hp::detail::add_column_parallel(s, "*.shared.gate", "tp");
+  hp::detail::add_row_parallel(s, "*.shared.down", "tp");
+  hp::detail::add_sequence_parallel(s, "*_norm", "tp");
   EXPECT_EQ(placed(g, s, "layers.0.moe.shared.gate"), "shared_ffn:tp");
   EXPECT_EQ(placed(g, s, "layers.0.moe.shared.down"), "shared_ffn:tp");
   EXPECT_EQ(placed(g, s, "layers.0.moe.shared.up"), "");

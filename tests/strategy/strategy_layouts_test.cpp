@@ -23,12 +23,12 @@ hp::operator_placement placement_by_words(const hp::graph& g, const hp::strategy
   const hp::graph_operator& o = g.op[op];
   hp::operator_placement p;
   for (const hp::strategy_rule& r : s.rule) {
-    const int a = hp::axis_index(s.mesh, r.axis.text), d = hp::find_dim(g, r.dim.text);
+    const int a = hp::axis_index(s.mesh, r.axis.text), d = hp::detail::find_dim(g, r.dim.text);
     if (r.stage != rule_stage::compute || p.loop[a] >= 0 || s.mesh.shape.size[a] == 1) continue;
-    if (!hp::name_matches(r.where.text, g.name_of_op(op))) continue;
+    if (!hp::detail::name_matches(r.where.text, g.name_of_op(op))) continue;
     for (int l = 0; l < o.loop_count && p.loop[a] < 0; ++l)
-      if (o.loop[l].dim == d && !hp::is_whole(g.rule_of(o), l) &&
-          o.loop[l].extent % (hp::pieces_of_loop(p, s.mesh.shape, l) * s.mesh.shape.size[a]) == 0)
+      if (o.loop[l].dim == d && !hp::detail::is_whole(g.rule_of(o), l) &&
+          o.loop[l].extent % (hp::detail::pieces_of_loop(p, s.mesh.shape, l) * s.mesh.shape.size[a]) == 0)
         p.add(a, l);
   }
   return p;

@@ -51,30 +51,33 @@ static_assert(part_of<hp::data_parallel<"a">>() == rules_of([](auto& s) { hp::ad
 static_assert(part_of<hp::fully_sharded<"a">>() == rules_of([](auto& s) { hp::add_zero(s, "a", 3); }));
 static_assert(part_of<hp::fully_sharded<"a", 1>>() == rules_of([](auto& s) { hp::add_zero(s, "a", 1); }));
 static_assert(part_of<hp::hybrid_sharded<"a", "b", 2>>() ==
-              rules_of([](auto& s) { hp::add_hybrid_sharded(s, "a", "b", 2); }));
+              rules_of([](auto& s) { hp::detail::add_hybrid_sharded(s, "a", "b", 2); }));
 static_assert(part_of<hp::tensor_parallel<"a">>() == rules_of([](auto& s) { hp::add_tensor_parallel(s, "a"); }));
-static_assert(part_of<hp::sequence_parallel<"a">>() == rules_of([](auto& s) { hp::add_sequence_parallel(s, "a"); }));
+static_assert(part_of<hp::sequence_parallel<"a">>() ==
+              rules_of([](auto& s) { hp::detail::add_sequence_parallel(s, "a"); }));
 static_assert(part_of<hp::vocabulary_parallel<"a">>() ==
-              rules_of([](auto& s) { hp::add_vocabulary_parallel(s, "a"); }));
-static_assert(part_of<hp::tensor_parallel_2d<"a", "b">>() == rules_of([](auto& s) { hp::add_tensor_2d(s, "a", "b"); }));
-static_assert(part_of<hp::summa_parallel<"a", "b">>() == rules_of([](auto& s) { hp::add_summa(s, "a", "b"); }));
-static_assert(part_of<hp::context_parallel<"a">>() == rules_of([](auto& s) { hp::add_gathered_context(s, "a"); }));
+              rules_of([](auto& s) { hp::detail::add_vocabulary_parallel(s, "a"); }));
+static_assert(part_of<hp::tensor_parallel_2d<"a", "b">>() ==
+              rules_of([](auto& s) { hp::detail::add_tensor_2d(s, "a", "b"); }));
+static_assert(part_of<hp::summa_parallel<"a", "b">>() == rules_of([](auto& s) { hp::detail::add_summa(s, "a", "b"); }));
+static_assert(part_of<hp::context_parallel<"a">>() ==
+              rules_of([](auto& s) { hp::detail::add_gathered_context(s, "a"); }));
 static_assert(part_of<hp::context_parallel<"a", hp::context_method::all_to_all>>() ==
-              rules_of([](auto& s) { hp::add_ulysses(s, "a"); }));
+              rules_of([](auto& s) { hp::detail::add_ulysses(s, "a"); }));
 static_assert(part_of<hp::context_parallel<"a", hp::context_method::ring>>() ==
-              rules_of([](auto& s) { hp::add_ring(s, "a"); }));
+              rules_of([](auto& s) { hp::detail::add_ring(s, "a"); }));
 static_assert(part_of<hp::expert_parallel<"a">>() == rules_of([](auto& s) { hp::add_expert_parallel(s, "a"); }));
 static_assert(part_of<hp::replicated_expert_parallel<"a">>() ==
-              rules_of([](auto& s) { hp::add_replicated_expert_parallel(s, "a"); }));
+              rules_of([](auto& s) { hp::detail::add_replicated_expert_parallel(s, "a"); }));
 static_assert(part_of<hp::column_parallel<"*.up", "a">>() ==
-              rules_of([](auto& s) { hp::add_column_parallel(s, "*.up", "a"); }));
+              rules_of([](auto& s) { hp::detail::add_column_parallel(s, "*.up", "a"); }));
 static_assert(part_of<hp::row_parallel<"*.down", "a">>() ==
-              rules_of([](auto& s) { hp::add_row_parallel(s, "*.down", "a"); }));
+              rules_of([](auto& s) { hp::detail::add_row_parallel(s, "*.down", "a"); }));
 static_assert(!part_of<hp::reduce_at_update>().reduce_at_once);
 static_assert(part_of<hp::keep_moved_activations>().keep_moved);
 static_assert(part_of<hp::pin<"*.norm.weight", hp::none>>().pin[0].rank == 1 &&
-              hp::same_text(part_of<hp::pin<"*.norm.weight", hp::none>>().pin[0].axis[0].text, ""));
-static_assert(hp::same_text(part_of<hp::pin<"*", hp::none, "a">>().pin[0].axis[1].text, "a"));
+              hp::detail::same_text(part_of<hp::pin<"*.norm.weight", hp::none>>().pin[0].axis[0].text, ""));
+static_assert(hp::detail::same_text(part_of<hp::pin<"*", hp::none, "a">>().pin[0].axis[1].text, "a"));
 
 using both = hp::strategy<square, hp::data_parallel<"a">, hp::tensor_parallel<"b">, hp::reduce_at_update>;
 static_assert(hp::strategy_type<both>);
@@ -104,7 +107,7 @@ TEST(strategy_type, a_part_may_be_any_type_that_adds) {
   int norms = 0;
   for (int t = 0; t < p.home.size; ++t)
     if (p.graph.tensor[t].kind == hp::graph_tensor_kind::parameter && p.home[t] >= 0) {
-      const bool norm = hp::name_matches("*norm.weight", p.graph.name_of_tensor(t));
+      const bool norm = hp::detail::name_matches("*norm.weight", p.graph.name_of_tensor(t));
       EXPECT_EQ(p.value[p.home[t]].layout.cut_count, norm ? 0 : 1) << p.graph.name_of_tensor(t);
       norms += norm;
     }

@@ -227,8 +227,8 @@ TEST(strategy_volumes, ulysses_beyond_the_key_heads) {
     const int degrees[] = {outside, inside};
     hp::strategy_value s;
     s.mesh = hp::make_mesh(axes, 2, degrees, 2).mesh;
-    hp::add_ulysses(s, "key");
-    hp::add_ulysses(s, "group");
+    hp::detail::add_ulysses(s, "key");
+    hp::detail::add_ulysses(s, "group");
     const hp::sharded_program p = hp::partition(g, s);
     ASSERT_STREQ(hp::name_of(hp::check_program(p).code), "ok");
     // 2 (c-1)/c² for queries and mixed values, 2g · copies · (c-1)/c² for keys and values.
@@ -280,7 +280,7 @@ TEST(strategy_volumes, expert_parallel) {
         const hp::sharded_program p = program_under(g, "ep", {ranks}, keep);
         expect_equal_shares(p);
         const extent_t groups = exact(z.batch, ranks);
-        const extent_t slots = groups * experts * hp::expert_capacity(z.sequence, experts, top_k, factor);
+        const extent_t slots = groups * experts * hp::detail::expert_capacity(z.sequence, experts, top_k, factor);
         EXPECT_EQ(slots, static_cast<extent_t>(factor * static_cast<double>(top_k * groups * z.sequence)));
         const extent_t once = exact(2 * (ranks - 1) * slots * z.hidden * 4, ranks);
         EXPECT_EQ(activations_of(p).forward, once);

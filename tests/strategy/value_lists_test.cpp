@@ -24,7 +24,7 @@ TEST(ValueLists, ListsWhatStepsReadThenWhatTheyWrite) {
     EXPECT_EQ(all.begin.last(), all.value.size);
     for (int i = 0; i < p.step.size; ++i) {
       std::vector<std::pair<int, bool>> expected, listed;
-      hp::visit_values(p, p.step[i], [&](int v, bool written) { expected.emplace_back(v, written); });
+      hp::detail::visit_values(p, p.step[i], [&](int v, bool written) { expected.emplace_back(v, written); });
       for (int k = all.begin[i]; k < all.begin[i + 1]; ++k) listed.emplace_back(all.value[k], k >= all.written[i]);
       EXPECT_EQ(listed, expected);
       moves += p.step[i].is_move;

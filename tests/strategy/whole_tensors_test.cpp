@@ -44,9 +44,9 @@ TEST(whole_tensors, are_the_states_of_whole_matrix_updates) {
     EXPECT_EQ(w.axis, 0);
     const hp::shape& s = p.graph.tensor[w.parameter].shape;
     const hp::extent_t repeats = p.graph.tensor[w.parameter].segment >= 0 ? padded_steps::sizes_of(6).layers : 1;
-    EXPECT_EQ(hp::bytes_of_whole(p, w), 4 * repeats * hp::element_count(s).value)
+    EXPECT_EQ(hp::detail::bytes_of_whole(p, w), 4 * repeats * hp::element_count(s).value)
         << p.graph.name_of_tensor(w.parameter);
-    bytes += hp::bytes_of_whole(p, w);
+    bytes += hp::detail::bytes_of_whole(p, w);
   }
   EXPECT_EQ(hp::whole_bytes(p), bytes);
 }

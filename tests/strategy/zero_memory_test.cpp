@@ -47,7 +47,7 @@ held_bytes held_before_the_update(const hp::sharded_program& p) {
   while (boundary < p.step.size && p.step[boundary].phase < hp::graph_phase::norm) ++boundary;
   for (int s = 0; s < p.storage.size; ++s) {
     const hp::graph_tensor& t = g.tensor[p.storage[s].tensor];
-    const extent_t bytes = p.storage[s].bytes * hp::repeats_of(g, t.segment);
+    const extent_t bytes = p.storage[s].bytes * hp::detail::repeats_of(g, t.segment);
     if (p.storage[s].home) {
       if (t.kind == hp::graph_tensor_kind::parameter) held.parameters += bytes;
       if (t.kind == hp::graph_tensor_kind::state) held.states += bytes;
@@ -102,7 +102,7 @@ void expect_rows(hp::data_type type, bool unrolled, extent_t parameter_bytes, ex
       EXPECT_EQ(held.gradients, parameter_bytes * parameters / (r.gradients_sharded ? n : 1));
       EXPECT_EQ(held.states, state_bytes * parameters / (r.states_sharded ? n : 1));
 
-      const hp::memory_account account = hp::memory_account_of(p);
+      const hp::memory_account account = hp::detail::memory_account_of(p);
       const auto of = [](const extent_t* bytes, hp::memory_class c) { return bytes[static_cast<int>(c)]; };
       EXPECT_EQ(of(account.resident, hp::memory_class::parameters), held.parameters);
       EXPECT_EQ(of(account.resident, hp::memory_class::states), held.states);

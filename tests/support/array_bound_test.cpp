@@ -13,7 +13,7 @@ namespace hp = hyperparallel;
 
 template <int Count>
 struct with_sentinel {
-  int item[hp::array_bound(Count + 1)] = {};
+  int item[hp::detail::array_bound(Count + 1)] = {};
 };
 
 TEST(ArrayBound, IsTheCount) {
@@ -25,7 +25,7 @@ TEST(ArrayBound, IsTheCount) {
 TEST(ArrayBound, OfANegativeCountIsMoreThanAnyArrayHas) {
   const auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
   for (std::int64_t count : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()})
-    EXPECT_GT(hp::array_bound(count), most) << count;
+    EXPECT_GT(hp::detail::array_bound(count), most) << count;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ enum class colour : unsigned char { red, green };
 
 constexpr const char* text_of(colour c) {
   constexpr const char* texts[] = {"warm", "cold"};
-  return hp::enum_text<colour::green>(texts, c);
+  return hp::detail::enum_text<colour::green>(texts, c);
 }
 
 TEST(enum_text, is_that_of_the_place) {
@@ -21,7 +21,7 @@ TEST(enum_text, is_that_of_the_place) {
 }
 
 TEST(enum_text, a_name_is_that_of_the_place) {
-  constexpr auto name_of = [](colour c) { return hp::enum_name("red\0green", c); };
+  constexpr auto name_of = [](colour c) { return hp::detail::enum_name("red\0green", c); };
   EXPECT_STREQ(name_of(colour::red), "red");
   EXPECT_STREQ(name_of(colour::green), "green");
   EXPECT_STREQ(name_of(static_cast<colour>(2)), "unknown");

@@ -15,7 +15,7 @@ std::string sentence(const std::string& type) {
   return hp::detail::sentence_of_spelling({type.c_str(), type.c_str() + type.size()}).text;
 }
 std::string value(const std::string& type) {
-  hp::static_message m;
+  hp::detail::static_message m;
   hp::detail::add_value(m, {type.c_str(), type.c_str() + type.size()});
   return m.text;
 }
@@ -30,15 +30,15 @@ struct with_a_code;
 
 TEST(refusal_sentence, a_type_fills_the_slots_of_its_words) {
   using refused = too_many_dims<hp::map_entries<9>, hp::tensor_dims<8>>;
-  EXPECT_STREQ(hp::sentence_of_refusal<refused>.text,
+  EXPECT_STREQ(hp::detail::sentence_of_refusal<refused>.text,
                "9 dims are more than the 8 that a tensor may have. Merge dims that are never sharded apart.");
   static_assert(hp::refusal_message<refused>::size() > 60 && hp::refusal_message<refused>::data()[0] == '9');
 }
 
 TEST(refusal_sentence, a_name_without_words_reads_as_itself) {
-  EXPECT_STREQ((hp::sentence_of_refusal<nothing_is_said_of_this<hp::dim<1>, hp::alias<'t', 'p'>>>.text),
+  EXPECT_STREQ((hp::detail::sentence_of_refusal<nothing_is_said_of_this<hp::dim<1>, hp::alias<'t', 'p'>>>.text),
                "nothing is said of this: dim 1, alias tp");
-  EXPECT_STREQ((hp::sentence_of_refusal<with_a_code<rule_code::axes_repeat, hp::extent<7>>>.text),
+  EXPECT_STREQ((hp::detail::sentence_of_refusal<with_a_code<rule_code::axes_repeat, hp::extent<7>>>.text),
                "with a code: axes repeat, extent 7");
 }
 

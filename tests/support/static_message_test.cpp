@@ -11,8 +11,8 @@ namespace {
 
 /// Slots a and b have the texts given, others none.
 std::string filled(const char* pattern, const std::string& a, const std::string& b = "") {
-  hp::static_message m;
-  hp::fill_pattern(m, pattern, [&](hp::static_message& to, const char* begin, const char* end) {
+  hp::detail::static_message m;
+  hp::detail::fill_pattern(m, pattern, [&](hp::detail::static_message& to, const char* begin, const char* end) {
     const std::string name(begin, end);
     if (name == "a") to.add(a.c_str());
     if (name == "b") to.add(b.c_str());
@@ -40,20 +40,20 @@ TEST(static_message, of_alternatives_the_first_stands_whose_slots_have_a_text) {
 }
 
 TEST(static_message, a_text_that_is_too_long_ends_in_dots) {
-  constexpr int most = hp::static_message::capacity;
+  constexpr int most = hp::detail::static_message::capacity;
   for (int length = most - 2; length <= most + 5; ++length) {
     const std::string whole(static_cast<std::size_t>(length), 'x');
     const std::string kept(static_cast<std::size_t>(length < most ? length : most), 'x');
-    hp::static_message m;
+    hp::detail::static_message m;
     m.add(whole.c_str());
     EXPECT_EQ(m.text, length > most ? kept + "..." : kept) << length;
     EXPECT_EQ(m.length, static_cast<int>(std::string(m.text).size()));
   }
 }
 
-constexpr hp::static_message constant() {
-  hp::static_message m;
-  hp::fill_pattern(m, "[{a}|b] c", [](hp::static_message&, const char*, const char*) {});
+constexpr hp::detail::static_message constant() {
+  hp::detail::static_message m;
+  hp::detail::fill_pattern(m, "[{a}|b] c", [](hp::detail::static_message&, const char*, const char*) {});
   return m;
 }
 static_assert(constant().length == 3 && constant().text[0] == 'b');

@@ -19,7 +19,7 @@ inline bool can_be_set_apart(const hp::mesh_shape& m, const hp::cut& a, const hp
     const hp::cut &set = turned ? b : a, &kept = turned ? a : b;
     for (int at = 0; at < m.size[a.axis]; ++at)
       for (int value = 0; value < set.size; ++value) {
-        const int to = at + (value - hp::digit_of(m, set, at)) * hp::stride_of(m, set);
+        const int to = at + (value - hp::digit_of(m, set, at)) * hp::detail::stride_of(m, set);
         if (hp::digit_of(m, kept, to) != hp::digit_of(m, kept, at)) return false;
       }
   }

@@ -78,7 +78,7 @@ void try_all(const hp::dynamic_taskflow& f, const hp::machine_shape& m, std::int
     if (p.end[static_cast<std::size_t>(t)] >= 0 || out_of_order(f, p, t)) continue;
     const std::int64_t start = released(f, p, t, hop);
     if (start < 0) continue;
-    const int first = hp::first_queue(m, f.task[t].rank, f.task[t].kind);
+    const int first = hp::detail::first_queue(m, f.task[t].rank, f.task[t].kind);
     for (int u = 0; u < m.queues[static_cast<int>(f.task[t].kind)]; ++u)
       try_all(f, m, hop, place(f, p, t, first + u, start), placed + 1, best);
   }
@@ -92,7 +92,7 @@ std::int64_t random_schedule(const hp::dynamic_taskflow& f, const hp::machine_sh
     if (p.end[static_cast<std::size_t>(t)] >= 0 || out_of_order(f, p, t)) continue;
     const std::int64_t start = released(f, p, t, hop);
     if (start < 0) continue;
-    const int first = hp::first_queue(m, f.task[t].rank, f.task[t].kind);
+    const int first = hp::detail::first_queue(m, f.task[t].rank, f.task[t].kind);
     p = place(f, p, t, first + below(random, m.queues[static_cast<int>(f.task[t].kind)]), start);
     ++placed;
   }
@@ -226,7 +226,7 @@ constexpr hp::taskflow_size size = hp::measure(tiles);
 constexpr hp::machine_shape machine{1, {4, 2, 1, 0, 0}};
 constexpr hp::makespan_bound bound_of_tiles() {
   const auto f = hp::build_fixed<size>(tiles);
-  hp::fixed_schedule_scratch<size, 7> x;
+  hp::detail::fixed_schedule_scratch<size, 7> x;
   return hp::bound_makespan(f, machine, 2000, x);
 }
 static_assert(bound_of_tiles().value == bound_of_tiles().head_work_tail);

@@ -232,7 +232,7 @@ TEST(ExactCheck, AGreedyRunThatWithholdsATaskBeginsWhateverCanBeginBeforeItsEnd)
     const int tasks = r.flow.size.tasks;
     for (int a = 0; a < tasks; ++a) {
       std::vector<int> ran;
-      const int count = hp::run_greedily(r.flow, r.schedule, a, r.exact, [&](int t) { ran.push_back(t); });
+      const int count = hp::detail::run_greedily(r.flow, r.schedule, a, r.exact, [&](int t) { ran.push_back(t); });
       ASSERT_EQ(count, static_cast<int>(ran.size()));
       for (int b = 0; b < tasks; ++b) {
         if (b == a) continue;
@@ -263,7 +263,7 @@ constexpr auto plan = hp::schedule_fixed<6>(flow, hp::machine_shape{1, {3, 2, 1,
 constexpr hp::exact_status without_wait_of(int task) {
   auto f = flow;
   if (task >= 0) ++f.task[task].wait_begin;
-  hp::fixed_exact_scratch<size, 6> x;
+  hp::detail::fixed_exact_scratch<size, 6> x;
   return hp::check_exactly(f, plan, x);
 }
 static_assert(without_wait_of(-1) == hp::exact_status{});

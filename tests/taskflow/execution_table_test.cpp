@@ -24,7 +24,7 @@ constexpr void fill(Table& t) {
 }
 
 constexpr auto constant = [] {
-  hp::fixed_execution_table<two_tasks> t{};
+  hp::detail::fixed_execution_table<two_tasks> t{};
   fill(t);
   return t;
 }();
@@ -37,8 +37,8 @@ TEST(ExecutionTable, RangesFollowOneAnotherInBothKindsOfStorage) {
     EXPECT_EQ(hp::wait_begin(t, 0), 0);
     EXPECT_EQ(hp::wait_begin(t, 1), 0);
     EXPECT_EQ(t.record[1].wait_end - hp::wait_begin(t, 1), 1);
-    EXPECT_EQ(t.record[0].reader_end - hp::reader_begin(t, 0), 1);
-    EXPECT_EQ(hp::reader_begin(t, 1), t.record[1].reader_end);
+    EXPECT_EQ(t.record[0].reader_end - hp::detail::reader_begin(t, 0), 1);
+    EXPECT_EQ(hp::detail::reader_begin(t, 1), t.record[1].reader_end);
     EXPECT_EQ(hp::signal_begin(t, 1), 0);
     EXPECT_EQ(t.wait[0], (hp::word_wait{0, 1}));
   };

@@ -19,7 +19,7 @@ template <class Change>
 constexpr hp::flow_status after(const Change& change) {
   auto f = good;
   change(f);
-  hp::fixed_flow_scratch<size> x;
+  hp::detail::fixed_flow_scratch<size> x;
   const hp::flow_status found = hp::check_flow(f, 1, capacity, 1, x);
   return found == hp::check_flow(f, 1, capacity, 1) ? found : hp::flow_status{static_cast<code>(99)};
 }
@@ -88,7 +88,7 @@ TEST(FlowCheck, FindsOverlapInAnySlotOrder) {
         used[place] = true;
       }
     }
-    hp::owned_flow_scratch x(f.size);
+    hp::detail::owned_flow_scratch x(f.size);
     const std::int64_t room[] = {40, 40};
     ASSERT_EQ(hp::check_flow(f, 2, room, 2, x).code, overlap ? code::slots_overlap : code::ok);
   }

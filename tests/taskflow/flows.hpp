@@ -119,7 +119,7 @@ struct loose_plan {
 /// Puts the plan's queues into `s`, with the order of a run of them, and tells whether there is one. Else the order
 /// respects the queues and no wait: what a plan that cannot run would claim.
 inline bool freeze_queues(const hp::dynamic_taskflow& f, const loose_plan& p, hp::dynamic_schedule& s,
-                          hp::dynamic_exact_scratch& x) {
+                          hp::detail::dynamic_exact_scratch& x) {
   s.machine = p.machine;
   s.task_count = 0;
   bool once = true;
@@ -134,7 +134,7 @@ inline bool freeze_queues(const hp::dynamic_taskflow& f, const loose_plan& p, hp
     }
   }
   s.queue_begin[p.queue.size()] = s.task_count;
-  if (once && hp::derive_order(f, s, x)) return true;
+  if (once && hp::detail::derive_order(f, s, x)) return true;
   std::vector<std::size_t> next(p.queue.size());
   for (int position = 0; position < s.task_count; ++position) {
     std::size_t least = p.queue.size();
@@ -165,7 +165,7 @@ struct realised {
 
   hp::owned_taskflow flow;
   hp::owned_schedule schedule;
-  hp::owned_exact_scratch exact;
+  hp::detail::owned_exact_scratch exact;
   bool complete = false;
 };
 

@@ -29,7 +29,7 @@ constexpr bool readers_answer_waits() {
     if (t.record[r].reader_end != ends[r]) return false;
   for (int i = 0; i < 3; ++i)
     if (t.reader[i] != readers[i]) return false;
-  return t.size.waits == 3 && t.size.readers == 3 && hp::reader_begin(t, 2) == 2;
+  return t.size.waits == 3 && t.size.readers == 3 && hp::detail::reader_begin(t, 2) == 2;
 }
 static_assert(readers_answer_waits());
 

@@ -17,7 +17,7 @@ constexpr hp::schedule_options options{hp::priority::upward_rank, 2000};
 constexpr auto flow = hp::build_fixed<hp::measure(tiles)>(tiles);
 constexpr auto plan = hp::schedule_fixed<6>(flow, machine, options);
 constexpr hp::makespan_bound bound_of_plan() {
-  hp::fixed_schedule_scratch<hp::measure(tiles), 6> x;
+  hp::detail::fixed_schedule_scratch<hp::measure(tiles), 6> x;
   return hp::bound_makespan(flow, machine, 2000, x);
 }
 constexpr hp::makespan_bound bound = bound_of_plan();
@@ -72,7 +72,7 @@ void expect_laws(const loose_plan& p, hp::schedule_options how) {
   std::int64_t makespan = 0;
   std::vector<std::int64_t> end(static_cast<std::size_t>(n.tasks), -1), free(static_cast<std::size_t>(queues));
   for (int i = 0; i < n.tasks; ++i) {
-    const int t = s.order[i], pool = hp::first_queue(p.machine, f.task[t].rank, f.task[t].kind);
+    const int t = s.order[i], pool = hp::detail::first_queue(p.machine, f.task[t].rank, f.task[t].kind);
     const auto first = free.begin() + pool, last = first + p.machine.queues[static_cast<int>(f.task[t].kind)];
     const auto earliest = std::min_element(first, last);
     ASSERT_EQ(s.queue[t], static_cast<int>(earliest - free.begin())) << "task " << t;

@@ -80,9 +80,9 @@ promised_order order_of(int tasks, const Begins& begins) {
 
 template <class Flow, class Schedule>
 promised_order order_of_plan(const Flow& f, const Schedule& s) {
-  hp::owned_exact_scratch x(f.size, hp::queue_count(s.machine));
+  hp::detail::owned_exact_scratch x(f.size, hp::queue_count(s.machine));
   return order_of(f.size.tasks, [&](int withheld) {
-    hp::run_greedily(f, s, withheld, x, [](int) {});
+    hp::detail::run_greedily(f, s, withheld, x, [](int) {});
     return std::vector<bool>(x.begun, x.begun + f.size.tasks);
   });
 }
@@ -107,7 +107,8 @@ promised_order order_of_table(const Table& t, int without = -1) {
           begun[static_cast<std::size_t>(k.task)] = true;
           if (k.task == withheld) break;
           moved = true;
-          if (hp::reader_begin(t, r) < k.reader_end) word[static_cast<std::size_t>(q)] = r + 1 - t.queue_begin[q];
+          if (hp::detail::reader_begin(t, r) < k.reader_end)
+            word[static_cast<std::size_t>(q)] = r + 1 - t.queue_begin[q];
           for (int g = hp::signal_begin(t, r); g < k.signal_end; ++g) ++word[static_cast<std::size_t>(t.signal[g])];
         }
     }
@@ -125,7 +126,7 @@ struct lowered {
     table = std::make_unique<hp::owned_execution_table>(hp::measure_table(f, s, scratch));
     hp::fill_table(f, s, hp::measure_table(f, s, scratch), scratch, *table);
   }
-  hp::owned_execution_scratch scratch;
+  hp::detail::owned_execution_scratch scratch;
   int most = 0;
   std::unique_ptr<hp::owned_execution_table> table;
 };

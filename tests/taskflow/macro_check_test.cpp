@@ -124,7 +124,7 @@ TEST(MacroCheck, NamesEachFaultOfAnInstance) {
     if (one.code == task_between_head_and_tail) {
       // A tail that stands behind the next head: no run of the queues has that here, so the conditions are asked alone.
       EXPECT_EQ(found.code, flow_is_unsafe);
-      hp::macro_scratch<0, 0, 0, 0, 3> x;
+      hp::detail::macro_scratch<0, 0, 0, 0, 3> x;
       found = hp::detail::check_instances(l.flow, l.schedule, l.table.table(), x, l.contract);
       EXPECT_EQ(found.task, head);
       EXPECT_EQ(found.other, 0);

@@ -44,7 +44,7 @@ TEST(MacroContract, AQueueNeedsWhatHoldsUpOneOfItsTasks) {
       const auto& c = one->contract;
       std::vector<bool> holds(static_cast<std::size_t>(c.queues * c.queues));
       for (int a = 0; a < c.tasks; ++a) {
-        hp::run_greedily(one->made.flow, one->made.schedule, a, one->made.exact, [](int) {});
+        hp::detail::run_greedily(one->made.flow, one->made.schedule, a, one->made.exact, [](int) {});
         for (int i = 0; i < c.queues; ++i)
           for (int j = 0; j < c.queues; ++j)
             for (const int b : one->plan.queue[static_cast<std::size_t>(c.queue[i])])

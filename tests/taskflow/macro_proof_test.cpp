@@ -30,9 +30,9 @@ hp::macro_status judge(macro_world& w, tally& n) {
   n.accepted_unsafe += accepted && !safe;
   n.instances += static_cast<int>(w.instance.size());
   if (!accepted) return found;
-  hp::owned_flow_scratch x(u.flow.size);
+  hp::detail::owned_flow_scratch x(u.flow.size);
   EXPECT_EQ(hp::check_flow(u.flow, w.machine.ranks, &w.capacity, 1, x), hp::flow_status{});
-  hp::owned_verify_scratch v(u.flow.size, w.queues());
+  hp::detail::owned_verify_scratch v(u.flow.size, w.queues());
   n.verified += hp::verify(u.flow, u.schedule, v).code == hp::verify_code::ok;
   return found;
 }

@@ -52,9 +52,9 @@ TEST(MacroTask, TheUnrolledStackIsSafeAndAsLongAsTheOuterFlow) {
   build(f);
   hp::seal(f);
   hp::owned_schedule s(n.tasks, layer_queues);
-  hp::owned_exact_scratch x(n, layer_queues);
+  hp::detail::owned_exact_scratch x(n, layer_queues);
   ASSERT_TRUE(hp::unroll_schedule(f, outer, queues, table.table(), s, x, chain));
-  hp::owned_clock_scratch clocks(n, layer_queues);
+  hp::detail::owned_clock_scratch clocks(n, layer_queues);
   EXPECT_EQ(hp::check_by_clocks(f, s, clocks), (hp::clock_status{}));
   hp::owned_timeline line(n.tasks);
   hp::owned_simulation_scratch y(n, layer_queues);

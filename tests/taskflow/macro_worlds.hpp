@@ -171,7 +171,7 @@ struct macro_world {
     int flow_tasks = 0;
     hp::owned_taskflow flow;
     hp::owned_schedule schedule;
-    hp::owned_exact_scratch exact;
+    hp::detail::owned_exact_scratch exact;
     bool complete = false;
   };
 
@@ -311,8 +311,8 @@ struct macro_world {
       }
     }
     s.queue_begin[lists.size()] = position;
-    hp::owned_exact_scratch x(f.size, static_cast<int>(lists.size()));
-    return hp::derive_order(f, s, x);
+    hp::detail::owned_exact_scratch x(f.size, static_cast<int>(lists.size()));
+    return hp::detail::derive_order(f, s, x);
   }
 
   std::vector<std::vector<int>> lists_of_queues() const {

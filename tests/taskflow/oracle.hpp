@@ -150,7 +150,7 @@ class interleavings {
         queue_of_[t] = q;
         place_[t] = i;
         const loose_task& k = plan_.task[t];
-        const int first = hp::first_queue(plan_.machine, k.rank, k.kind), own = static_cast<int>(q);
+        const int first = hp::detail::first_queue(plan_.machine, k.rank, k.kind), own = static_cast<int>(q);
         if (own < first || own >= first + plan_.machine.queues[static_cast<int>(k.kind)]) return false;
       }
     return std::find(queue_of_.begin(), queue_of_.end(), queues_) == queue_of_.end();

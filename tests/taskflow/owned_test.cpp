@@ -35,12 +35,12 @@ bool all_zero(const T* owned, const T (&)[Count]) {
 template <class T>
 constexpr bool moves_or_copies = std::is_copy_constructible_v<T> || std::is_copy_assignable_v<T>;
 static_assert(!moves_or_copies<hp::owned_taskflow> && !moves_or_copies<hp::owned_schedule>);
-static_assert(!moves_or_copies<hp::owned_schedule_scratch> && !moves_or_copies<hp::owned_verify_scratch>);
-static_assert(!moves_or_copies<hp::owned_exact_scratch> && !moves_or_copies<hp::owned_timeline>);
-static_assert(!moves_or_copies<hp::owned_simulation_scratch> && !moves_or_copies<hp::owned_flow_scratch>);
+static_assert(!moves_or_copies<hp::owned_schedule_scratch> && !moves_or_copies<hp::detail::owned_verify_scratch>);
+static_assert(!moves_or_copies<hp::detail::owned_exact_scratch> && !moves_or_copies<hp::owned_timeline>);
+static_assert(!moves_or_copies<hp::owned_simulation_scratch> && !moves_or_copies<hp::detail::owned_flow_scratch>);
 
 TEST(Owned, AFreshScheduleScratchEqualsItsFixedForm) {
-  const hp::fixed_schedule_scratch<size, queues> fixed;
+  const hp::detail::fixed_schedule_scratch<size, queues> fixed;
   const hp::owned_schedule_scratch owned(size, queues);
   EXPECT_TRUE(same(fixed.rank, owned.rank));
   EXPECT_TRUE(same(fixed.run_rank, owned.run_rank));
@@ -59,8 +59,8 @@ TEST(Owned, AFreshScheduleScratchEqualsItsFixedForm) {
 }
 
 TEST(Owned, AFreshExactScratchEqualsItsFixedForm) {
-  const hp::fixed_exact_scratch<size, queues> fixed;
-  const hp::owned_exact_scratch owned(size, queues);
+  const hp::detail::fixed_exact_scratch<size, queues> fixed;
+  const hp::detail::owned_exact_scratch owned(size, queues);
   EXPECT_TRUE(same(fixed.next, owned.next));
   EXPECT_TRUE(same(fixed.blocked_after, owned.blocked_after));
   EXPECT_TRUE(same(fixed.ready, owned.ready));
@@ -74,7 +74,7 @@ TEST(Owned, AFreshExactScratchEqualsItsFixedForm) {
 }
 
 TEST(Owned, AFreshSimulationEqualsItsFixedForm) {
-  const hp::fixed_simulation_scratch<size, queues> fixed;
+  const hp::detail::fixed_simulation_scratch<size, queues> fixed;
   const hp::owned_simulation_scratch owned(size, queues);
   EXPECT_TRUE(same(fixed.queue_free, owned.queue_free));
   EXPECT_TRUE(same(fixed.queue_next, owned.queue_next));
@@ -103,8 +103,8 @@ TEST(Owned, AFreshScheduleAndFlowScratchAreZero) {
   EXPECT_TRUE(all_zero(s.queue, plan.queue));
   EXPECT_TRUE(all_zero(s.queue_begin, plan.queue_begin));
   EXPECT_TRUE(all_zero(s.queue_task, plan.queue_task));
-  const hp::fixed_flow_scratch<size> fixed;
-  const hp::owned_flow_scratch owned(size);
+  const hp::detail::fixed_flow_scratch<size> fixed;
+  const hp::detail::owned_flow_scratch owned(size);
   EXPECT_TRUE(same(fixed.count, owned.count));
   EXPECT_TRUE(same(fixed.sorted, owned.sorted));
   EXPECT_TRUE(same(fixed.merged, owned.merged));
@@ -132,15 +132,15 @@ TEST(Owned, EveryAlgorithmGivesTheSameOnOwnedMemory) {
   EXPECT_TRUE(same(plan.queue_begin, s.queue_begin));
   EXPECT_TRUE(same(plan.queue_task, s.queue_task));
 
-  hp::fixed_schedule_scratch<size, queues> inline_scratch;
+  hp::detail::fixed_schedule_scratch<size, queues> inline_scratch;
   EXPECT_EQ(hp::bound_makespan(f, machine, 2000, x), hp::bound_makespan(flow, machine, 2000, inline_scratch));
 
-  hp::owned_verify_scratch v(size, queues);
+  hp::detail::owned_verify_scratch v(size, queues);
   EXPECT_EQ(hp::verify(f, s, v), hp::verify(flow, plan));
-  hp::owned_exact_scratch e(size, queues);
-  hp::fixed_exact_scratch<size, queues> inline_exact;
+  hp::detail::owned_exact_scratch e(size, queues);
+  hp::detail::fixed_exact_scratch<size, queues> inline_exact;
   EXPECT_EQ(hp::check_exactly(f, s, e), hp::check_exactly(flow, plan, inline_exact));
-  hp::owned_flow_scratch c(size);
+  hp::detail::owned_flow_scratch c(size);
   constexpr std::int64_t capacity[] = {4 * 8192};
   EXPECT_EQ(hp::check_flow(f, machine.ranks, capacity, 1, c), hp::flow_status{});
 
@@ -155,7 +155,7 @@ TEST(Owned, NothingAtAllIsAFlowToo) {
   hp::owned_schedule s(0, 0);
   hp::owned_schedule_scratch x(f.size, 0);
   EXPECT_EQ(hp::list_schedule(f, {0, {}}, {}, s, x), hp::schedule_status{});
-  hp::owned_exact_scratch e(f.size, 0);
+  hp::detail::owned_exact_scratch e(f.size, 0);
   EXPECT_EQ(hp::check_exactly(f, s, e), hp::exact_status{});
 }
 

@@ -111,8 +111,8 @@ struct judged {
   hp::owned_schedule schedule;
   hp::owned_timeline line;
   hp::owned_schedule_scratch scratch;
-  hp::owned_verify_scratch proof;
-  hp::owned_exact_scratch exact;
+  hp::detail::owned_verify_scratch proof;
+  hp::detail::owned_exact_scratch exact;
   hp::owned_simulation_scratch y;
   hp::makespan_bound bound;
   hp::simulation_result simulated;
@@ -149,7 +149,7 @@ TEST(Pattern, CopiesAreWhatTheBuilderWrites) {
       const hp::slot &a = f.slot[s], &b = g.slot[s];
       ASSERT_TRUE(a.rank == b.rank && a.tier == b.tier && a.offset == b.offset && a.bytes == b.bytes) << s;
     }
-    hp::owned_flow_scratch x(n);
+    hp::detail::owned_flow_scratch x(n);
     constexpr std::int64_t capacity[] = {1 << 12, 1 << 10};
     EXPECT_EQ(hp::check_flow(f, 1, capacity, 2, x), hp::flow_status{});
     const judged p(f), q(g);

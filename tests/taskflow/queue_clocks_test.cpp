@@ -56,7 +56,7 @@ TEST(QueueClocks, AWaitThatTwoOthersImplyIsLeftOut) {
 }
 
 TEST(QueueClocks, PlansTooWideForClocksKeepTheirOrder) {
-  static_assert(hp::clock_cells(1 << 20, 4) == 1 << 22 && hp::clock_cells(1 << 20, 5) == 0);
+  static_assert(hp::detail::clock_cells(1 << 20, 4) == 1 << 22 && hp::detail::clock_cells(1 << 20, 5) == 0);
   constexpr int queues = 1500, tasks = 3000;
   loose_plan p;
   p.machine.queues[0] = queues;
@@ -70,7 +70,7 @@ TEST(QueueClocks, PlansTooWideForClocksKeepTheirOrder) {
     p.queue[static_cast<std::size_t>(t * 37 % queues)].push_back(t);
   }
   const realised plan(p);
-  ASSERT_EQ(hp::clock_cells(tasks, queues), 0);
+  ASSERT_EQ(hp::detail::clock_cells(tasks, queues), 0);
   const lowered l(plan.flow, plan.schedule);
   EXPECT_GT(l.table->size.waits, tasks);  // what clocks would have left out is still there
   int next = 0;

@@ -95,7 +95,7 @@ std::unique_ptr<Scratch> soiled() {
 }
 
 TEST(Scratch, NoAlgorithmReadsWhatItHasNotWritten) {
-  using scratch = hp::fixed_schedule_scratch<size, 6>;
+  using scratch = hp::detail::fixed_schedule_scratch<size, 6>;
   for (const hp::priority policy : {hp::priority::upward_rank, hp::priority::reference_order}) {
     hp::fixed_schedule<size.tasks, 6> clean, dirty;
     scratch fresh;
@@ -112,9 +112,9 @@ TEST(Scratch, NoAlgorithmReadsWhatItHasNotWritten) {
   EXPECT_EQ(hp::upward_ranks(flow, 2000, *soiled<scratch>()), hp::upward_ranks(flow, 2000, fresh));
   EXPECT_EQ(hp::bound_makespan(flow, machine, 2000, *soiled<scratch>()),
             hp::bound_makespan(flow, machine, 2000, fresh));
-  EXPECT_EQ(hp::check_exactly(flow, plan, *soiled<hp::fixed_exact_scratch<size, 6>>()), hp::exact_status{});
+  EXPECT_EQ(hp::check_exactly(flow, plan, *soiled<hp::detail::fixed_exact_scratch<size, 6>>()), hp::exact_status{});
   constexpr std::int64_t capacity[] = {8 * 8192};
-  EXPECT_EQ(hp::check_flow(flow, 1, capacity, 1, *soiled<hp::fixed_flow_scratch<size>>()), hp::flow_status{});
+  EXPECT_EQ(hp::check_flow(flow, 1, capacity, 1, *soiled<hp::detail::fixed_flow_scratch<size>>()), hp::flow_status{});
 }
 
 }  // namespace

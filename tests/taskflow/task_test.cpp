@@ -16,17 +16,17 @@ constexpr bool numbered_without_a_gap(const hp::machine_shape& m) {
     for (int r = 0; r < hp::resource_count; ++r) {
       const auto kind = static_cast<hp::resource>(r);
       for (int unit = 0; unit < m.queues[r]; ++unit)
-        if (hp::first_queue(m, rank, kind) + unit != place++) return false;
+        if (hp::detail::first_queue(m, rank, kind) + unit != place++) return false;
       // A class without queues starts where the next one does, so that [first, first + 0) is empty and in range.
-      if (hp::first_queue(m, rank, kind) + m.queues[r] != place) return false;
+      if (hp::detail::first_queue(m, rank, kind) + m.queues[r] != place) return false;
     }
-  return hp::queue_count(m) == place && hp::queues_per_rank(m) * m.ranks == place;
+  return hp::queue_count(m) == place && hp::detail::queues_per_rank(m) * m.ranks == place;
 }
 
 static_assert(numbered_without_a_gap({3, {24, 48, 1, 2, 1, 0}}));
 static_assert(numbered_without_a_gap({}));
 static_assert(hp::queue_count({0, {1, 1, 1, 1, 1, 1}}) == 0);
-static_assert(hp::first_queue({2, {3, 2, 1, 0, 0, 1}}, 1, hp::resource::link) == 7 + 5);
+static_assert(hp::detail::first_queue({2, {3, 2, 1, 0, 0, 1}}, 1, hp::resource::link) == 7 + 5);
 
 TEST(Task, QueueNumbersAreABijectionOnEverySmallMachine) {
   int shapes = 0;

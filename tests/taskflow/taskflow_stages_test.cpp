@@ -26,7 +26,7 @@ constexpr auto schedule = hp::schedule_fixed<6>(stages::flow, machine, options);
 constexpr auto timeline = hp::simulate_fixed(stages::flow, schedule, {2000, false});
 static_assert(stages::timeline.result == timeline.result && stages::timeline.communication == timeline.communication);
 constexpr hp::makespan_bound bound() {
-  hp::fixed_schedule_scratch<stages::size, 6> x;
+  hp::detail::fixed_schedule_scratch<stages::size, 6> x;
   return hp::bound_makespan(stages::flow, machine, 2000, x);
 }
 static_assert(stages::bound == bound() && stages::bound.value <= stages::timeline.result.makespan);

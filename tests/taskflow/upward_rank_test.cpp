@@ -139,7 +139,7 @@ struct chain {
 constexpr hp::taskflow_size chain_size = hp::measure(chain{});
 constexpr std::int64_t chain_rank(std::int64_t hop, int task) {
   const auto f = hp::build_fixed<chain_size>(chain{});
-  hp::fixed_schedule_scratch<chain_size, 3> x;
+  hp::detail::fixed_schedule_scratch<chain_size, 3> x;
   const std::int64_t critical = hp::upward_ranks(f, hop, x);
   return task < 0 ? critical : x.rank[task];
 }

@@ -17,7 +17,7 @@ struct checked {
     exactly = hp::check_exactly(at.flow, at.schedule, at.exact);
   }
   realised at;
-  hp::owned_clock_scratch clocks;
+  hp::detail::owned_clock_scratch clocks;
   hp::clock_status by_clocks;
   hp::exact_status exactly;
 };
@@ -52,7 +52,7 @@ TEST(VectorClocks, OneTaskFollowsAnotherIffAGreedyRunThatWithholdsItCannotReachI
     ASSERT_TRUE(c.by_clocks.decided);
     const int queues = static_cast<int>(p.queue.size());
     for (int a = 0; a < c.at.flow.size.tasks; ++a) {
-      hp::run_greedily(c.at.flow, c.at.schedule, a, c.at.exact, [](int) {});
+      hp::detail::run_greedily(c.at.flow, c.at.schedule, a, c.at.exact, [](int) {});
       for (int b = 0; b < c.at.flow.size.tasks; ++b) {
         if (a == b) continue;
         const bool follows = c.clocks.clock[b * queues + c.clocks.queue[a]] > c.clocks.place[a];
@@ -128,14 +128,14 @@ TEST(VectorClocks, AgreeWithTheExactCheckerOnLargePlansAndTheirMutants) {
     ASSERT_GE(plan.task.size(), 300U);
     ASSERT_EQ(whole.exactly, hp::exact_status{}) << whole.exactly.task << " after " << whole.exactly.other;
     ASSERT_EQ(whole.by_clocks, hp::clock_status{});
-    hp::owned_verify_scratch x(whole.at.flow.size, static_cast<int>(plan.queue.size()));
+    hp::detail::owned_verify_scratch x(whole.at.flow.size, static_cast<int>(plan.queue.size()));
     ASSERT_EQ(hp::verify(whole.at.flow, whole.at.schedule, x), hp::verify_status{});
     for (int made = 0; made < mutants;) {
       loose_plan p = plan;
       if (!mutate(p, static_cast<mutation>(below(random, mutation_count)), random)) continue;
       ++made;
       const checked c(p);
-      hp::owned_verify_scratch y(c.at.flow.size, static_cast<int>(p.queue.size()));
+      hp::detail::owned_verify_scratch y(c.at.flow.size, static_cast<int>(p.queue.size()));
       const bool proved = hp::verify(c.at.flow, c.at.schedule, y).code == hp::verify_code::ok;
       if (c.by_clocks.decided) {
         ASSERT_EQ(c.by_clocks.verdict.code, c.exactly.code);
@@ -202,7 +202,7 @@ constexpr auto plan = hp::schedule_fixed<6>(flow, hp::machine_shape{1, {3, 2, 1,
 constexpr hp::clock_status without_wait_of(int task) {
   auto f = flow;
   if (task >= 0) ++f.task[task].wait_begin;
-  hp::fixed_clock_scratch<size, 6> x;
+  hp::detail::fixed_clock_scratch<size, 6> x;
   return hp::check_by_clocks(f, plan, x);
 }
 static_assert(without_wait_of(-1) == hp::clock_status{});

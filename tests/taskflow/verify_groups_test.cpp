@@ -28,16 +28,16 @@ TEST(VerifyGroups, HeadsFollowWhatIsBeforeAndTheRestFollowsTails) {
                           : turn % 4 == 1 ? macro_mutation::dropped_head_wait
                                           : macro_mutation::tail_not_awaited);
     if (!w.schedule) continue;
-    hp::owned_verify_scratch x(w.flow.size, w.queues());
+    hp::detail::owned_verify_scratch x(w.flow.size, w.queues());
     if (hp::verify(w.flow, *w.schedule, x).code != hp::verify_code::ok) {
       ++refused;
       continue;
     }
     ++accepted;
-    hp::owned_exact_scratch exact(w.flow.size, w.queues());
+    hp::detail::owned_exact_scratch exact(w.flow.size, w.queues());
     for (int a = 0; a < w.flow.size.tasks; ++a) {
       if (w.flow.task[a].instance < 0) continue;
-      hp::run_greedily(w.flow, *w.schedule, a, exact, [](int) {});
+      hp::detail::run_greedily(w.flow, *w.schedule, a, exact, [](int) {});
       for (int b = a + 1; b < w.flow.size.tasks; ++b) {
         if (w.flow.task[b].instance > 0 || !conflict(w.flow, a, b)) continue;
         ASSERT_FALSE(exact.begun[b]) << b << " begins before " << a << " has ended";
@@ -61,7 +61,7 @@ TEST(VerifyGroups, MembersOfAMacroTaskStandTogether) {
     const auto judge = [&](int task, int instance) {
       const int was = w.flow.task[task].instance;
       w.flow.task[task].instance = instance;
-      hp::owned_verify_scratch x(w.flow.size, w.queues());
+      hp::detail::owned_verify_scratch x(w.flow.size, w.queues());
       const hp::verify_code found = hp::verify(w.flow, *w.schedule, x).code;
       w.flow.task[task].instance = was;
       return found;

@@ -20,7 +20,7 @@ struct prepared {
     excess = hp::detail::link_accesses(at.flow, at.schedule, x);
   }
   realised at;
-  hp::owned_verify_scratch x;
+  hp::detail::owned_verify_scratch x;
   bool ordered = false;
   int excess = -1;
 };
@@ -35,7 +35,7 @@ TEST(VerifyPairs, AWitnessIsAProof) {
     if (!r.ordered) continue;
     ASSERT_EQ(r.excess, -1);
     for (int a = 0; a < r.at.flow.size.tasks; ++a) {
-      hp::run_greedily(r.at.flow, r.at.schedule, a, r.at.exact, [](int) {});
+      hp::detail::run_greedily(r.at.flow, r.at.schedule, a, r.at.exact, [](int) {});
       for (int t = 0; t < r.at.flow.size.tasks; ++t) {
         if (t == a) continue;
         bool shallower = false;

@@ -20,7 +20,7 @@ struct tally {
 
 /// The structural check of a plan's flow.
 bool well_formed(const loose_plan& p, const realised& r) {
-  hp::owned_flow_scratch x(r.flow.size);
+  hp::detail::owned_flow_scratch x(r.flow.size);
   const std::vector<std::int64_t> capacity = p.capacities();
   return hp::check_flow(r.flow, p.machine.ranks, capacity.data(), static_cast<int>(capacity.size()), x).code ==
          hp::flow_code::ok;
@@ -33,9 +33,9 @@ bool judge(const loose_plan& p, tally& n, bool structural = false) {
   const int queues = static_cast<int>(p.queue.size());
   const bool truth = safe_in_every_interleaving(p), formed = !structural || well_formed(p, r);
   const hp::exact_status exact = hp::check_exactly(r.flow, r.schedule, r.exact);
-  hp::owned_clock_scratch clocks(r.flow.size, queues);
+  hp::detail::owned_clock_scratch clocks(r.flow.size, queues);
   const hp::clock_status clocked = hp::check_by_clocks(r.flow, r.schedule, clocks);
-  hp::owned_verify_scratch x(r.flow.size, queues);
+  hp::detail::owned_verify_scratch x(r.flow.size, queues);
   const bool proved = hp::verify(r.flow, r.schedule, x).code == hp::verify_code::ok && formed;
   ++n.plans;
   n.safe += truth;
@@ -124,14 +124,14 @@ void judge_runs(hp::dynamic_taskflow& f, std::mt19937& random, tally& n) {
   loose_plan p = changed_queues(f, random);
   const int queues = static_cast<int>(p.queue.size());
   hp::owned_schedule s(f.size.tasks, queues);
-  hp::owned_exact_scratch exact(f.size, queues);
+  hp::detail::owned_exact_scratch exact(f.size, queues);
   freeze_queues(f, p, s, exact);
   // Chance moves intervals out of their slots: slots far apart keep them from meeting.
   for (std::size_t i = 0; i < p.place.size(); ++i) p.place[i] = {0, 0, 512 + 1024 * static_cast<std::int64_t>(i), 1024};
   p.capacity.clear();
   const bool truth = safe_in_every_interleaving(p);
   ASSERT_EQ(hp::check_exactly(f, s, exact).code == hp::exact_code::safe, truth);
-  hp::owned_verify_scratch x(f.size, queues);
+  hp::detail::owned_verify_scratch x(f.size, queues);
   const bool proved = hp::verify(f, s, x).code == hp::verify_code::ok;
   ++n.plans;
   n.safe += truth;
@@ -171,11 +171,11 @@ TEST(Verify, ProvesEveryPlanOfTheScheduler) {
       hp::owned_schedule s(n.tasks, queues);
       hp::owned_schedule_scratch x(n, queues);
       ASSERT_EQ(hp::list_schedule(f, machine, {policy, 2000}, s, x), hp::schedule_status{});
-      hp::owned_verify_scratch v(n, queues);
+      hp::detail::owned_verify_scratch v(n, queues);
       const hp::verify_status proof = hp::verify(f, s, v);
       EXPECT_EQ(proof, hp::verify_status{})
           << to_text(proof.code) << " task " << proof.task << " other " << proof.other;
-      hp::owned_exact_scratch e(n, queues);
+      hp::detail::owned_exact_scratch e(n, queues);
       EXPECT_EQ(hp::check_exactly(f, s, e), hp::exact_status{});
     }
 }
@@ -189,7 +189,7 @@ TEST(Verify, NamesTheFault) {
             {hp::resource::aiv, 0, 5, {}, {}, {{0, 2, 3, hp::access_mode::read}}}};
   p.queue = {{0}, {1}};
   realised open(p);
-  hp::owned_verify_scratch x(open.flow.size, 2);
+  hp::detail::owned_verify_scratch x(open.flow.size, 2);
   EXPECT_EQ(hp::verify(open.flow, open.schedule, x),
             (hp::verify_status{hp::verify_code::conflict_is_not_ordered, 1, 0, -1, 0}));
   p.task[1].waits.push_back({0, 1});
@@ -212,7 +212,7 @@ TEST(Verify, AWriteBesideReadOnesIsNotCoveredByTheirReader) {
             {hp::resource::copy_in, 0, 5, {{1, 1}}, {}, {{0, 0, 2, hp::access_mode::write}}}};
   p.queue = {{0}, {1}, {2}, {3}};
   realised open(p);
-  hp::owned_verify_scratch x(open.flow.size, 4);
+  hp::detail::owned_verify_scratch x(open.flow.size, 4);
   EXPECT_EQ(hp::verify(open.flow, open.schedule, x),
             (hp::verify_status{hp::verify_code::conflict_is_not_ordered, 3, 2, -1, 0}));
   p.task[3].waits.push_back({2, 1});
@@ -227,7 +227,7 @@ TEST(Verify, RefusesAnOrderThatIsNoRunOfTheQueues) {
   hp::owned_taskflow f(n);
   m(f);
   hp::seal(f);
-  hp::owned_verify_scratch x(n, 4);
+  hp::detail::owned_verify_scratch x(n, 4);
   const auto judged = [&](auto&& change) {
     hp::owned_schedule s(n.tasks, 4);
     hp::owned_schedule_scratch y(n, 4);
@@ -259,7 +259,7 @@ constexpr auto plan = hp::schedule_fixed<6>(flow, hp::machine_shape{1, {3, 2, 1,
 static_assert(hp::verify(flow, plan) == hp::verify_status{});
 
 constexpr hp::exact_code exactly() {
-  hp::fixed_exact_scratch<hp::measure(small), 6> x;
+  hp::detail::fixed_exact_scratch<hp::measure(small), 6> x;
   return hp::check_exactly(flow, plan, x).code;
 }
 static_assert(exactly() == hp::exact_code::safe);

@@ -44,9 +44,9 @@ hp::session_options driven_by(hp::copy_driver driver) {
 }
 
 /// c = a · b, each with its steps from row to row and from column to column.
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const hp::kernels::even_matrix<const float>& a,
-              const hp::kernels::even_matrix<const float>& b, float* c) {
-  hp::kernels::blocked_product<float>(m, n, k, a, b, hp::kernels::even_matrix<float>{c, {n}, {1}});
+void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const hp::kernels::detail::even_matrix<const float>& a,
+              const hp::kernels::detail::even_matrix<const float>& b, float* c) {
+  hp::kernels::detail::blocked_product<float>(m, n, k, a, b, hp::kernels::detail::even_matrix<float>{c, {n}, {1}});
 }
 
 /// A few steps of gradient descent on ½|x·W₁·…·Wₙ - target|². Returns all gradients of the weights. Activations and

@@ -62,14 +62,14 @@ TEST(SectionCut, CutsAreWholeShardsOfWhatTheStepsHave) {
         EXPECT_TRUE(common.has(outer.dim));
         cutter.cut(section, steps, outer);
         for (const hp::detail::section_step& one : section) {
-          EXPECT_EQ(hp::outer_of(one.cut), outer);
+          EXPECT_EQ(hp::detail::outer_of(one.cut), outer);
           EXPECT_LE(one.cut.count, most);
-          EXPECT_EQ(one.cut.shard % hp::outer_of(one.cut).count, 0);
+          EXPECT_EQ(one.cut.shard % hp::detail::outer_of(one.cut).count, 0);
           inner_ones += one.cut.inner.dim >= 0;
           EXPECT_TRUE(one.cut.inner.dim < 0 || cutter.dims_of(p.step[one.step]).has(one.cut.inner.dim));
-          hp::visit_values(p, p.step[one.step], [&](int v, bool writes) {
-            EXPECT_TRUE(hp::holds_whole_shards(p, v, one.cut));
-            EXPECT_TRUE(!writes || hp::tile_in(p.graph.tensor[p.value[v].tensor], one.cut) == one.cut);
+          hp::detail::visit_values(p, p.step[one.step], [&](int v, bool writes) {
+            EXPECT_TRUE(hp::detail::holds_whole_shards(p, v, one.cut));
+            EXPECT_TRUE(!writes || hp::detail::tile_in(p.graph.tensor[p.value[v].tensor], one.cut) == one.cut);
           });
         }
       });

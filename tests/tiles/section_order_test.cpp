@@ -22,12 +22,12 @@ namespace hp = hyperparallel;
 hp::sharded_program program_of(const char* strategy, int ranks) {
   return hp::partition(programs::moe_graph({.unrolled = true}), hp::strategy_called(strategy, ranks).strategy);
 }
-hp::tiled_program tiled(const hp::sharded_program& p, const hp::growing_array<hp::extent_t>& duration,
-                        const char* pattern = "*.experts.*") {
+hp::detail::tiled_program tiled(const hp::sharded_program& p, const hp::growing_array<hp::extent_t>& duration,
+                                const char* pattern = "*.experts.*") {
   hp::tile_options o;
   o.operators.push(pattern);
   o.duration = duration;
-  return hp::tile_program(p, hp::kinds_of_moves(p), o);
+  return hp::detail::tile_program(p, hp::kinds_of_moves(p), o);
 }
 std::string name_of(const hp::sharded_program& p, const hp::program_step& s) {
   const std::string name =
@@ -64,13 +64,13 @@ played play(const hp::sharded_program& p, const hp::growing_array<hp::program_st
     hp::extent_t ready = 0;
     for (int a = 0; a < b; ++a) {
       const hp::program_step& before = order[a];
-      hp::visit_values(p, s, [&](int v, bool writes) {
-        hp::visit_values(p, before, [&](int w, bool wrote) {
+      hp::detail::visit_values(p, s, [&](int v, bool writes) {
+        hp::detail::visit_values(p, before, [&](int w, bool wrote) {
           if ((!writes && !wrote) || p.value[v].storage != p.value[w].storage) return;
           const auto cut = [&](int value) {
-            return hp::place_of_dim(p.graph.tensor[p.value[value].tensor], s.tile.dim) >= 0;
+            return hp::detail::place_of_dim(p.graph.tensor[p.value[value].tensor], s.tile.dim) >= 0;
           };
-          const hp::tile_span met = hp::tiles_met(before.tile, s.tile);
+          const hp::detail::tile_span met = hp::detail::tiles_met(before.tile, s.tile);
           const bool meets = met.begin <= before.tile.index && before.tile.index < met.end;
           if (s.tile.dim >= 0 && !meets && cut(v) && cut(w)) return;
           ready = std::max(ready, out.end[static_cast<std::size_t>(a)]);
@@ -110,7 +110,7 @@ TEST(SectionOrder, OtherStepsFillTheTimeOfAMove) {
   const played quick = play(p, tiled(p, d).program.step, d), untiled = play(p, p.step, d);
   EXPECT_LT(quick.makespan, untiled.makespan);
   d = alike(p, 600, 3000);
-  const hp::tiled_program told = tiled(p, d), untold = tiled(p, alike(p, 600, 1));
+  const hp::detail::tiled_program told = tiled(p, d), untold = tiled(p, alike(p, 600, 1));
   EXPECT_LE(play(p, told.program.step, d).makespan, play(p, untold.program.step, d).makespan);
 }
 
@@ -123,7 +123,7 @@ TEST(SectionOrder, OperatorsNeverWaitBesideOneThatCouldRun) {
       const hp::sharded_program p = program_of(strategy, 4);
       hp::growing_array<hp::extent_t> d;
       for (int i = 0; i < p.step.size; ++i) d.push((1 + static_cast<int>(random() % 1000)) * 60);
-      const hp::tiled_program t = tiled(p, d, "layers.0.moe.experts.*");
+      const hp::detail::tiled_program t = tiled(p, d, "layers.0.moe.experts.*");
       ASSERT_GT(t.sections, 0);
       const played run = play(p, t.program.step, d);
       const auto is_in_first = [&](std::size_t i) {

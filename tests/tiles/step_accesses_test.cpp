@@ -25,11 +25,12 @@ TEST(StepAccesses, MeetsWhatWritesOrIsWritten) {
     std::set<int> read, written;
     for (int i = first; i < first + 5 && i < p.step.size; ++i) {
       before.add(p, p.step[i]);
-      hp::visit_values(p, p.step[i], [&](int v, bool writes) { (writes ? written : read).insert(p.value[v].storage); });
+      hp::detail::visit_values(p, p.step[i],
+                               [&](int v, bool writes) { (writes ? written : read).insert(p.value[v].storage); });
     }
     for (int i = first + 5; i < p.step.size; ++i) {
       bool expected = false;
-      hp::visit_values(p, p.step[i], [&](int v, bool writes) {
+      hp::detail::visit_values(p, p.step[i], [&](int v, bool writes) {
         const int s = p.value[v].storage;
         expected = expected || written.count(s) > 0 || (writes && read.count(s) > 0);
       });

@@ -40,7 +40,7 @@ std::vector<bool> elements_of(const hp::sharded_program& p, int position, const 
     bool is = true;
     for (int d = own.rank - 1; d >= 0; --d) {
       const extent_t n = own.dim[d].end - own.dim[d].begin, x = own.dim[d].begin + rest % n;
-      const hp::tile_parts parts(t);
+      const hp::detail::tile_parts parts(t);
       for (const hp::step_tile& c : parts.cut)
         if (d == c.dim) is = is && x % c.shard / (c.shard / c.count) == c.index;
       rest /= n;
@@ -72,10 +72,10 @@ TEST(TileBox, BytesAreThoseOfItsElementsOnEveryDevice) {
     t.count = parts_of(t.shard);
     if (t.inner.dim >= 0) t.count *= t.inner.count = parts_of(t.inner.shard);
     const auto holds = [&](int dim, extent_t of) {
-      return dim < 0 || dim == 3 || hp::local_extent(p, 0, dim) % of == 0;
+      return dim < 0 || dim == 3 || hp::detail::local_extent(p, 0, dim) % of == 0;
     };
     const bool whole_shards = holds(t.dim, t.shard) && holds(t.inner.dim, t.inner.shard);
-    EXPECT_EQ(hp::holds_whole_shards(p, 0, t), whole_shards);
+    EXPECT_EQ(hp::detail::holds_whole_shards(p, 0, t), whole_shards);
     if (!whole_shards) continue;
     ++whole;
     std::vector<int> tiles(static_cast<std::size_t>(hp::local_elements(p, 0)), 0);
@@ -83,7 +83,7 @@ TEST(TileBox, BytesAreThoseOfItsElementsOnEveryDevice) {
       std::vector<bool> bytes(tiles.size(), false);
       extent_t last = 0;
       int runs = 0;
-      hp::visit_bytes(p, 0, t, [&](extent_t begin, extent_t end) {
+      hp::detail::visit_bytes(p, 0, t, [&](extent_t begin, extent_t end) {
         ++runs;
         EXPECT_LE(last, begin);
         EXPECT_LT(begin, end);
@@ -96,10 +96,10 @@ TEST(TileBox, BytesAreThoseOfItsElementsOnEveryDevice) {
       });
       several += runs > 1;
       both += t.inner.count > 1 && t.dim < 3 && t.inner.dim < 3;
-      EXPECT_EQ(runs, hp::runs_in(p, 0, t));
+      EXPECT_EQ(runs, hp::detail::runs_in(p, 0, t));
       for (int r = 0; r < hp::position_count(m); ++r) EXPECT_EQ(bytes, elements_of(p, r, t));
     }
-    const hp::step_tile seen = hp::tile_in(p.graph.tensor[0], t);
+    const hp::step_tile seen = hp::detail::tile_in(p.graph.tensor[0], t);
     for (const int n : tiles) EXPECT_EQ(n, t.count / seen.count);
   }
   EXPECT_GE(both, 500);
@@ -114,19 +114,19 @@ TEST(TileBox, IntervalsRepeatWithTheShard) {
     seen.push_back(from);
     seen.push_back(to);
   };
-  hp::visit_intervals({0, 6, 1, 3}, 3, 17, note);
+  hp::detail::visit_intervals({0, 6, 1, 3}, 3, 17, note);
   EXPECT_EQ(seen, (std::vector<extent_t>{3, 4, 8, 10, 14, 16}));
   seen.clear();
-  hp::visit_intervals({}, 3, 17, note);
+  hp::detail::visit_intervals({}, 3, 17, note);
   EXPECT_EQ(seen, (std::vector<extent_t>{3, 17}));
 }
 
 constexpr extent_t intervals_of(const hp::step_tile& t, extent_t end) {
   extent_t points = 0;
-  hp::visit_intervals(t, 0, end, [&](extent_t from, extent_t to) { points += to - from; });
+  hp::detail::visit_intervals(t, 0, end, [&](extent_t from, extent_t to) { points += to - from; });
   return points;
 }
 static_assert(intervals_of({0, 8, 3, 4}, 64) == 16);
-static_assert(hp::part_of_shard({0, 8, 3, 4}).begin == 6);
+static_assert(hp::detail::part_of_shard({0, 8, 3, 4}).begin == 6);
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST(TileKernel, ComputesItsPartOfEveryShard) {
   c.loop[1] = {12, 12, 24};  // a block that begins behind three shards
   c.operand[0] = x.data();
   c.result[0] = whole.data();
-  hp::tile_kernel k{{hp::kernel_of<double>(hp::id_of<hp::ops::silu>)}, {}, -1, -1, {{8}, {8}}};
+  hp::detail::tile_kernel k{{hp::kernel_of<double>(hp::id_of<hp::ops::silu>)}, {}, -1, -1, {{8}, {8}}};
   k(c);
   c.result[0] = made.data();
   k.loop = 1;

@@ -23,11 +23,12 @@ hp::sharded_program program_of(const char* strategy, std::initializer_list<int> 
   return hp::partition(
       g, hp::strategy_called(strategy, ranks, degrees.begin(), static_cast<int>(degrees.size())).strategy);
 }
-hp::tiled_program tiled(const hp::sharded_program& p, std::initializer_list<const char*> patterns, int most = 8) {
+hp::detail::tiled_program tiled(const hp::sharded_program& p, std::initializer_list<const char*> patterns,
+                                int most = 8) {
   hp::tile_options o;
   for (const char* const pattern : patterns) o.operators.push(pattern);
   o.most = most;
-  return hp::tile_program(p, hp::kinds_of_moves(p), o);
+  return hp::detail::tile_program(p, hp::kinds_of_moves(p), o);
 }
 std::string name_of(const hp::sharded_program& p, const hp::program_step& s) {
   if (s.is_move) return std::string("move of ") + p.graph.name_of_tensor(p.value[p.move[s.index].target].tensor);
@@ -36,7 +37,7 @@ std::string name_of(const hp::sharded_program& p, const hp::program_step& s) {
 
 /// Every step once, whole or in all of its tiles; and where two steps touch a storage that one of them writes, tiles of a
 /// number or whole ones, they stand in the order of before.
-void expect_laws(const hp::sharded_program& p, const hp::tiled_program& t) {
+void expect_laws(const hp::sharded_program& p, const hp::detail::tiled_program& t) {
   EXPECT_STREQ(hp::name_of(hp::check_program(t.program).code), "ok");
   const auto key = [](const hp::program_step& s) { return 2 * s.index + (s.is_move ? 1 : 0); };
   std::vector<int> place(static_cast<std::size_t>(2 * (p.step.size + 1)), -1);
@@ -52,10 +53,10 @@ void expect_laws(const hp::sharded_program& p, const hp::tiled_program& t) {
     for (int a = 0; a < b; ++a) {
       const hp::program_step &one = t.program.step[a], &other = t.program.step[b];
       if (place[static_cast<std::size_t>(key(one))] <= place[static_cast<std::size_t>(key(other))]) continue;
-      const hp::tile_span met = hp::tiles_met(one.tile, other.tile);
+      const hp::detail::tile_span met = hp::detail::tiles_met(one.tile, other.tile);
       if (one.tile.index < met.begin || met.end <= one.tile.index) continue;
-      hp::visit_values(p, one, [&](int v, bool writes) {
-        hp::visit_values(p, other, [&](int w, bool wrote) {
+      hp::detail::visit_values(p, one, [&](int v, bool writes) {
+        hp::detail::visit_values(p, other, [&](int w, bool wrote) {
           EXPECT_FALSE((writes || wrote) && p.value[v].storage == p.value[w].storage)
               << name_of(p, other) << " comes behind " << name_of(p, one);
         });
@@ -66,7 +67,7 @@ void expect_laws(const hp::sharded_program& p, const hp::tiled_program& t) {
 // Two layers of experts, forward and backward: four sections, over the experts.
 TEST(TileProgram, TilesExpertsWithTheMovesBesideThem) {
   const hp::sharded_program p = program_of("ep", {4});
-  const hp::tiled_program t = tiled(p, {"*.experts.*"});
+  const hp::detail::tiled_program t = tiled(p, {"*.experts.*"});
   EXPECT_EQ(t.sections, 4);
   EXPECT_EQ(t.unmatched, -1);
   expect_laws(p, t);
@@ -85,7 +86,7 @@ TEST(TileProgram, TilesExpertsWithTheMovesBesideThem) {
 // While operators work on a tile the move of the next one stands before them.
 TEST(TileProgram, MovesRunATileAhead) {
   const hp::sharded_program p = program_of("ep", {4});
-  const hp::tiled_program t = tiled(p, {"layers.0.moe.experts.*"});
+  const hp::detail::tiled_program t = tiled(p, {"layers.0.moe.experts.*"});
   std::vector<std::string> forward;
   for (const hp::program_step& s : t.program.step)
     if (s.tile.dim >= 0 && s.phase == hp::graph_phase::forward)
@@ -111,7 +112,7 @@ TEST(TileProgram, KeepsItsLawsUnderEveryStrategy) {
         const hp::sharded_program p =
             hp::partition(g, hp::strategy_called(hp::named_strategy_at(i).name, devices).strategy);
         if (p.status.code != hp::strategy_code::ok) continue;
-        const hp::tiled_program t = tiled(p, {pattern}, 2 + i % 7 * (1 + devices / 4));
+        const hp::detail::tiled_program t = tiled(p, {pattern}, 2 + i % 7 * (1 + devices / 4));
         expect_laws(p, t);
         tiled_ones += t.sections > 0;
         for (const hp::program_step& s : t.program.step) inner_ones += s.tile.inner.dim >= 0 && s.tile.index == 0;
@@ -123,7 +124,7 @@ TEST(TileProgram, KeepsItsLawsUnderEveryStrategy) {
 // More tiles than experts: rows of each are cut as well, by batch, but for weight gradients, which sum over them.
 TEST(TileProgram, CutsAlongAnInnerDimWhatMovesWaitFor) {
   const hp::sharded_program p = program_of("ep", {4});
-  const hp::tiled_program t = tiled(p, {"*.experts.*"}, 12);
+  const hp::detail::tiled_program t = tiled(p, {"*.experts.*"}, 12);
   expect_laws(p, t);
   int fine = 0, coarse = 0;
   for (const hp::program_step& s : t.program.step) {
@@ -146,7 +147,7 @@ TEST(TileProgram, CutsAlongAnInnerDimWhatMovesWaitFor) {
 TEST(TileProgram, TakesAtMostSoManyTiles) {
   const hp::sharded_program p = program_of("ep", {4});
   for (const int most : {1, 2, 3, 4, 5, 6, 7}) {
-    const hp::tiled_program t = tiled(p, {"*.experts.*"}, most);
+    const hp::detail::tiled_program t = tiled(p, {"*.experts.*"}, most);
     int tiles = 1;
     for (const hp::program_step& s : t.program.step) tiles = s.tile.count > tiles ? s.tile.count : tiles;
     EXPECT_EQ(tiles, most < 4 || most > 5 ? most - most / 7 : 3) << most;  // divisors of six experts
@@ -158,7 +159,7 @@ TEST(TileProgram, SaysWhatItCannotTile) {
   const hp::sharded_program p = program_of("ep", {4});
   EXPECT_EQ(tiled(p, {"*.experts.*", "*.expert.*"}).unmatched, 1);
   EXPECT_EQ(tiled(p, {}).sections, 0);
-  const hp::tiled_program embedding = tiled(p, {"embedding"});  // no move beside it
+  const hp::detail::tiled_program embedding = tiled(p, {"embedding"});  // no move beside it
   EXPECT_EQ(embedding.sections, 0);
   EXPECT_EQ(embedding.unmatched, -1);
   EXPECT_EQ(embedding.program.step.size, p.step.size);

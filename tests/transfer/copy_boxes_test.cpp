@@ -118,13 +118,13 @@ static_assert(hp::byte_count(whole) == 120 && hp::byte_count(column) == 120 && h
 static_assert(hp::byte_count(hp::strided_copy{}) == 0);
 
 // Runs of 20 bytes in pieces of 8: two of them a row, and 4 bytes.
-constexpr hp::cut_copy cut = hp::cut_runs(column, 8);
+constexpr hp::detail::cut_copy cut = hp::detail::cut_runs(column, 8);
 static_assert(cut.pieces.dims == 2 && cut.pieces.run == 8 && cut.pieces.count[0] == 6 && cut.pieces.count[1] == 2 &&
               cut.pieces.source_step[1] == 8 && cut.pieces.target_step[1] == 8);
 static_assert(cut.rest.dims == 1 && cut.rest.run == 4 && cut.rest.source_start == column.source_start + 16 &&
               cut.rest.target_start == column.target_start + 16);
 static_assert(hp::byte_count(cut.pieces) + hp::byte_count(cut.rest) == hp::byte_count(column));
-static_assert(hp::cut_runs(column, 10).rest.run == 0 && hp::cut_runs(column, 21).pieces.run == 0);
+static_assert(hp::detail::cut_runs(column, 10).rest.run == 0 && hp::detail::cut_runs(column, 21).pieces.run == 0);
 
 static_assert(!hp::fits({1, 1, {3}, {4}, {2}, {4}, {0}}));
 static_assert(!hp::fits({1, 1, {3}, {4}, {0}, {4}, {2}}));

@@ -113,7 +113,7 @@ TEST_P(CopyEngine, WhatTheCallerDoesMeanwhileHidesTheCopy) {
   const bytes_of source = random_bytes(1000, 3);
   bytes_of target(source.size());
   const hp::copy_ticket t = engine.submit("x", target.data(), source.data(), 1000);
-  while (!is_over(engine.state(t))) std::this_thread::yield();  // neither kind needs `wait` to get on
+  while (!hp::detail::is_over(engine.state(t))) std::this_thread::yield();  // neither kind needs `wait` to get on
   EXPECT_EQ(source, target);
   engine.wait(t);
   EXPECT_GE(engine.now(), 5 * hp::millisecond);

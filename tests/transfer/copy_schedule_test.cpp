@@ -13,7 +13,7 @@ namespace {
 namespace hp = hyperparallel;
 
 constexpr auto go_on = [](std::int64_t) { return true; };
-constexpr hp::copy_way all_ways[] = {hp::cached_copy, hp::streaming_copy, hp::streaming_ahead};
+constexpr hp::copy_way all_ways[] = {hp::cached_copy, hp::streaming_copy, hp::detail::streaming_ahead};
 
 /// A block of bytes that are never zero.
 std::vector<std::byte> filled(std::int64_t bytes) {
@@ -60,7 +60,7 @@ TEST(CopySchedule, ReadsRowsThatFollowEachOtherInSourceOrder) {
   EXPECT_EQ(schedule.bytes(), 4 << 20);
   std::int64_t told = 0;
   int calls = 0;
-  schedule.run(schedule.whole(), hp::streaming_ahead, [&](std::int64_t bytes) {
+  schedule.run(schedule.whole(), hp::detail::streaming_ahead, [&](std::int64_t bytes) {
     told += bytes;
     return ++calls < 2;
   });
@@ -110,7 +110,7 @@ TEST(CopySchedule, LongRunsGoPieceByPieceToAllTheirTargets) {
     while (n < bytes && t[static_cast<std::size_t>(n)] != std::byte{0}) ++n;
     EXPECT_NEAR(static_cast<double>(n), static_cast<double>(told) / 3, static_cast<double>(hp::copy_schedule::piece));
   }
-  for (int w = 0; w < 4; ++w) schedule.run(schedule.part(w, 4), hp::streaming_ahead, go_on);
+  for (int w = 0; w < 4; ++w) schedule.run(schedule.part(w, 4), hp::detail::streaming_ahead, go_on);
   for (const std::vector<std::byte>& t : target) ASSERT_EQ(t, source);
 }
 
@@ -160,7 +160,7 @@ TEST(CopySchedule, AnEmptyMoveHasNoParts) {
     EXPECT_EQ(s->bytes(), 0);
     EXPECT_EQ(s->groups(), 0);
     for (int w = 0; w < 3; ++w)
-      s->run(s->part(w, 3), hp::streaming_ahead, [](std::int64_t bytes) {
+      s->run(s->part(w, 3), hp::detail::streaming_ahead, [](std::int64_t bytes) {
         EXPECT_EQ(bytes, 0);
         return true;
       });

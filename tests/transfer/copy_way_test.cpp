@@ -15,7 +15,7 @@ namespace {
 namespace hp = hyperparallel;
 
 constexpr std::int64_t MiB = std::int64_t{1} << 20;
-const std::array<hp::copy_way, 3> ways{hp::cached_copy, hp::streaming_copy, hp::streaming_ahead};
+const std::array<hp::copy_way, 3> ways{hp::cached_copy, hp::streaming_copy, hp::detail::streaming_ahead};
 
 std::size_t index_of(const hp::copy_way& w) {
   return static_cast<std::size_t>(std::find(ways.begin(), ways.end(), w) - ways.begin());
@@ -29,8 +29,8 @@ int settle(hp::way_choice& choice, const std::array<std::int64_t, 3>& time, std:
 }
 
 TEST(CopyWay, TheFastestWayStaysUnlessTheRulesIsAboutAsFast) {
-  if (!hp::has_streaming_stores) GTEST_SKIP() << "one way only";
-  const std::int64_t half = hp::last_level_cache_bytes() / 2;
+  if (!hp::detail::has_streaming_stores) GTEST_SKIP() << "one way only";
+  const std::int64_t half = hp::detail::last_level_cache_bytes() / 2;
   for (const std::int64_t bytes : {std::max(4 * MiB, half - 1), std::max(4 * MiB, half), 8 * half}) {
     const bool streams = hp::stores_for(bytes) == hp::store_kind::streaming;
     for (const std::int64_t a : {800, 940, 1000, 1070, 1300})
@@ -38,7 +38,7 @@ TEST(CopyWay, TheFastestWayStaysUnlessTheRulesIsAboutAsFast) {
         for (const std::int64_t c : {800, 940, 1000, 1070, 1300}) {
           hp::way_choice choice(bytes);
           const hp::copy_way rule = choice.next();
-          EXPECT_EQ(rule, streams ? hp::streaming_ahead : hp::cached_copy);
+          EXPECT_EQ(rule, streams ? hp::detail::streaming_ahead : hp::cached_copy);
           const std::array<std::int64_t, 3> time{a, b, c};
           EXPECT_EQ(settle(choice, time, 100'000), 1 + 3 * hp::way_choice::runs_of_a_way);
           const std::int64_t best = std::min({a, b, c}), of_rule = time[index_of(rule)],
@@ -55,7 +55,7 @@ TEST(CopyWay, TheFastestWayStaysUnlessTheRulesIsAboutAsFast) {
 }
 
 TEST(CopyWay, ARunThatWasDisturbedOnceDoesNotCount) {
-  if (!hp::has_streaming_stores) GTEST_SKIP() << "one way only";
+  if (!hp::detail::has_streaming_stores) GTEST_SKIP() << "one way only";
   for (std::size_t fastest = 0; fastest < ways.size(); ++fastest)
     for (int disturbed = 0; disturbed <= 3 * hp::way_choice::runs_of_a_way; ++disturbed) {
       hp::way_choice choice(64 * MiB);
@@ -68,7 +68,7 @@ TEST(CopyWay, ARunThatWasDisturbedOnceDoesNotCount) {
 TEST(CopyWay, SmallMovesAndThoseWithAThresholdOfTheirCallerAreNotMeasured) {
   EXPECT_TRUE(hp::way_choice().settled());
   EXPECT_TRUE(hp::way_choice(hp::way_choice::least_measured - 1).settled());
-  EXPECT_EQ(hp::way_choice(hp::way_choice::least_measured).settled(), !hp::has_streaming_stores);
+  EXPECT_EQ(hp::way_choice(hp::way_choice::least_measured).settled(), !hp::detail::has_streaming_stores);
   for (const std::int64_t bytes : {std::int64_t{0}, 5 * MiB, 500 * MiB}) {
     EXPECT_TRUE(hp::way_choice(bytes, bytes).settled());
     EXPECT_EQ(hp::way_choice(bytes, bytes).next().stores, hp::stores_for(1, 0));

@@ -25,7 +25,7 @@ struct transfer {
 void check(const transfer& t) {
   std::vector<hp::kv_sequence> all;
   for (std::size_t i = 0; i < t.tokens.size(); ++i) all.push_back({t.tokens[i], t.from[i], t.to[i]});
-  hp::check_kv_transfer(t.prefill, t.decode, all);
+  hp::detail::check_kv_transfer(t.prefill, t.decode, all);
 }
 
 std::string refusal(code expected, const std::function<void(transfer&)>& damage) {

@@ -23,16 +23,16 @@ struct moved {
   hp::program_pulls pulls;
   hp::program_slots slots;
   hp::program_memory memory;
-  hp::detail::light_vector<hp::move_task> tasks;
+  hp::detail::light_vector<hp::detail::move_task> tasks;
 
   moved(const hp::sharded_program& p, std::mt19937& random) : moved(p, hp::kinds_of_moves(p), random) {}
   /// With moves of its own.
   moved(const hp::sharded_program& p, const hp::program_moves& moves, std::mt19937& random)
       : program(p),
         pulls(hp::pulls_of(program, moves)),
-        slots(hp::slots_of(program, moves, hp::plan_addresses(program, moves))),
+        slots(hp::detail::slots_of(program, moves, hp::plan_addresses(program, moves))),
         memory(program, slots),
-        tasks(hp::transfers_of(program, pulls, memory, 0)) {
+        tasks(hp::detail::transfers_of(program, pulls, memory, 0)) {
     for (int r = 0; r < memory.ranks(); ++r)
       for (double& x : block(0, r)) x = static_cast<double>(random() % 16) - 8;
     // What terms agree on is the same in their replicas.
@@ -60,7 +60,7 @@ struct moved {
     return all;
   }
   void run() const {
-    for (const hp::move_task& t : tasks) t.run();
+    for (const hp::detail::move_task& t : tasks) t.run();
   }
 };
 
@@ -147,7 +147,7 @@ TEST(MoveTask, ASecondRunElsewhereWritesTheSame) {
   int flips = 0;
   for (int n = 0; n < tries; ++n) {
     const moved m(programs::random_move(random, ops[n % 3], hp::f64), random);
-    for (const hp::move_task& t : m.tasks) {
+    for (const hp::detail::move_task& t : m.tasks) {
       t.run();
       std::vector<std::byte> other(static_cast<std::size_t>(t.reach()));
       t.run_into(other.data());

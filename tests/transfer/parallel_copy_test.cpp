@@ -151,9 +151,9 @@ TEST(ParallelCopy, EveryWayOfTheFirstRunsMovesTheSame) {
     ASSERT_EQ(copy.run(), hp::run_result::complete);
     ASSERT_TRUE(m.arrived()) << run;
   }
-  for (const hp::copy_way& w : {hp::cached_copy, hp::streaming_copy, hp::streaming_ahead})
+  for (const hp::copy_way& w : {hp::cached_copy, hp::streaming_copy, hp::detail::streaming_ahead})
     EXPECT_EQ(std::count(ways.begin(), ways.end(), w) >= hp::way_choice::runs_of_a_way,
-              hp::has_streaming_stores || w == hp::cached_copy);
+              hp::detail::has_streaming_stores || w == hp::cached_copy);
   EXPECT_EQ(copy.way(), ways.back());
 }
 

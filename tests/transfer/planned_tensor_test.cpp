@@ -47,15 +47,15 @@ TEST(planned_tensor, folds_and_fills_with_ones_need_a_type_and_copies_do_not) {
 TEST(planned_tensor, values_of_a_step_name_the_operation_the_divisor_and_the_identity) {
   using op = hp::reduce_op;
   const hp::move_plan p = hp::plan_move(terms(3, op::avg), terms(1, op::prod), hp::shape{8});
-  const hp::step_values first = hp::values_of(p.step[0], hp::data_type::f32);
-  const hp::step_values last = hp::values_of(p.step[p.step_count - 1], hp::data_type::f32);
+  const hp::detail::step_values first = hp::detail::values_of(p.step[0], hp::data_type::f32);
+  const hp::detail::step_values last = hp::detail::values_of(p.step[p.step_count - 1], hp::data_type::f32);
   EXPECT_EQ(first.fold.op, op::avg);
   EXPECT_EQ(first.fold.divisor, 8);
   EXPECT_EQ(last.fill, op::prod);
   std::vector<float> block(3);
-  hp::write_identity(op::prod, hp::data_type::f32, 2, reinterpret_cast<std::byte*>(block.data()));
+  hp::detail::write_identity(op::prod, hp::data_type::f32, 2, reinterpret_cast<std::byte*>(block.data()));
   EXPECT_EQ(block, (std::vector<float>{1, 1, 0}));
-  hp::write_identity(op::sum, hp::data_type::f32, 2, reinterpret_cast<std::byte*>(block.data()));
+  hp::detail::write_identity(op::sum, hp::data_type::f32, 2, reinterpret_cast<std::byte*>(block.data()));
   EXPECT_EQ(block[0], 1);  // zero is what a fresh block reads as; nothing is written
 }
 

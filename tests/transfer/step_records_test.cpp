@@ -93,7 +93,8 @@ TEST(step_records, packed_and_unpacked_are_the_copy) {
 }
 
 TEST(step_records, whole_blocks_travel_as_they_are) {
-  const hp::receiver_records own = hp::whole_block_records(3, 64, true), other = hp::whole_block_records(2, 64, false);
+  const hp::receiver_records own = hp::detail::whole_block_records(3, 64, true),
+                             other = hp::detail::whole_block_records(2, 64, false);
   EXPECT_EQ(own.received, 0);
   EXPECT_EQ(other.received, 64);
   ASSERT_EQ(other.record.size(), 1U);
@@ -150,7 +151,8 @@ struct padded_worlds {
         const auto block_of = [&](int sender) {
           return reinterpret_cast<std::byte*>(read[static_cast<std::size_t>(sender)].data());
         };
-        hp::move_task(all, block_of, reinterpret_cast<std::byte*>(written[static_cast<std::size_t>(p)].data())).run();
+        hp::detail::move_task(all, block_of, reinterpret_cast<std::byte*>(written[static_cast<std::size_t>(p)].data()))
+            .run();
         for (const hp::step_record& r : all.record) {  // what is packed and unpacked is the copy
           const bytes dense(static_cast<std::size_t>(all.bytes(r)));
           ASSERT_EQ(hp::byte_count(all.pack(r)), all.bytes(r));
@@ -177,7 +179,7 @@ struct padded_worlds {
 
   void all_candidates(const hp::layout_value& from, const hp::layout_value& to, const hp::shape& s,
                       const hp::interconnect& net) {
-    const hp::extended_pair e = hp::extend(from, to, s);
+    const hp::detail::extended_pair e = hp::detail::extend(from, to, s);
     if (!e.exists) return;
     for (int i = 1; i < hp::move_candidate_count; ++i) {
       const hp::move_candidate candidate = static_cast<hp::move_candidate>(i);
@@ -185,7 +187,7 @@ struct padded_worlds {
           hp::candidate_code::ok)
         continue;
       for (const hp::extent_t most : {hp::most_staged_bytes, hp::extent_t{20}})
-        carry_out(from, to, s, hp::parts_of_candidate(from, to, s, candidate, net), most);
+        carry_out(from, to, s, hp::detail::parts_of_candidate(from, to, s, candidate, net), most);
     }
   }
 };

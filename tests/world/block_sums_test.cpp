@@ -27,7 +27,7 @@ struct summed {
 
   explicit summed(const hp::sharded_program& p)
       : program(p),
-        slots(hp::slots_of(program, hp::plan_addresses(program))),
+        slots(hp::detail::slots_of(program, hp::plan_addresses(program))),
         memory(program, slots),
         sums(program, slots, memory) {}
 };
@@ -57,10 +57,10 @@ TEST(BlockSums, TilesAreThePiecesOfABlock) {
     if (p.status.code != hp::strategy_code::ok) continue;
     hp::tile_options o;
     o.operators.push("*");
-    summed s(hp::tile_program(p, hp::kinds_of_moves(p), o).program);
+    summed s(hp::detail::tile_program(p, hp::kinds_of_moves(p), o).program);
     ++programs;
     for (const hp::program_step& step : s.program.step)
-      hp::visit_values(s.program, step, [&](int v, bool) {
+      hp::detail::visit_values(s.program, step, [&](int v, bool) {
         const int place = s.program.value[v].storage;
         const hp::detail::block_sums::list all = s.sums.pieces_of(place, v, {}, 0);
         const hp::detail::block_sums::list own = s.sums.pieces_of(place, v, step.tile, 0);

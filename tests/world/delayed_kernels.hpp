@@ -20,7 +20,7 @@ inline std::atomic<std::uint64_t> calls{0};
 
 /// No two calls of a program draw the same.
 inline void be_late() {
-  const std::uint64_t drawn = hp::mix_bits(calls.fetch_add(1, std::memory_order_relaxed) + 1);
+  const std::uint64_t drawn = hp::detail::mix_bits(calls.fetch_add(1, std::memory_order_relaxed) + 1);
   const std::uint64_t length = drawn >> 32;
   if (drawn % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(length % 100));
   if (drawn % 16 == 1) std::this_thread::yield();

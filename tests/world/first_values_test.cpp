@@ -28,13 +28,13 @@ struct silent_scale {
 };
 using mine = hp::operators<hp::builtin, scaled_and_shifted, silent_scale>;
 
-hp::first_values of(const hp::graph& g, const char* name) {
+hp::detail::first_values of(const hp::graph& g, const char* name) {
   const int t = hp::find_tensor(g, name);
   EXPECT_GE(t, 0) << name;
-  return hp::first_values_of(g, t);
+  return hp::detail::first_values_of(g, t);
 }
-constexpr hp::first_values zeros{0, 0}, ones{0, 1};
-hp::first_values drawn(double width) { return {1 / std::sqrt(width), 0}; }
+constexpr hp::detail::first_values zeros{0, 0}, ones{0, 1};
+hp::detail::first_values drawn(double width) { return {1 / std::sqrt(width), 0}; }
 
 TEST(FirstValues, WeightsOfNormsAreOneAndBiasesZero) {
   hp::model_builder m({.operators = mine::list});

@@ -25,7 +25,7 @@ inline const void* damaged_block = nullptr;
 inline void (*between)(const hp::operator_call&) = nullptr;
 
 inline void flip(void* block, std::int64_t bytes, std::uint64_t drawn) {
-  const std::uint64_t bit = hp::mix_bits(drawn) % (8 * static_cast<std::uint64_t>(bytes));
+  const std::uint64_t bit = hp::detail::mix_bits(drawn) % (8 * static_cast<std::uint64_t>(bytes));
   static_cast<std::byte*>(block)[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
 }
 

@@ -72,11 +72,11 @@ TEST(LinkedMoves, TakeOverEachLevelWhatTheAccountSays) {
     EXPECT_GT(between_nodes, 0);
     run.train_step([&](int micro) { run.set_random_inputs(static_cast<std::uint64_t>(micro)); });
     const hp::program_moves moves = hp::kinds_of_moves(p, links);
-    const auto loads = hp::loads_of_moves(p, moves);
+    const auto loads = hp::detail::loads_of_moves(p, moves);
     hp::extent_t expected = 0, brought = 0;
     for (const hp::program_step& one : p.step)
       if (one.is_move)
-        expected += hp::received_by_all(loads[moves.of[one.index]]) * hp::times_of(p, one) *
+        expected += hp::detail::received_by_all(loads[moves.of[one.index]]) * hp::times_of(p, one) *
                     hp::bytes_of(p.graph.tensor[p.value[p.move[one.index].source].tensor].type);
     for (int r = 0; r < 64; ++r) brought += run.world().received(r);
     EXPECT_EQ(brought, expected);

@@ -141,7 +141,8 @@ TEST(MixedPrecision, ParametersAreTheirRoundedMasters) {
     const int master = hp::find_tensor(g, ("master(" + std::string(g.name_of_tensor(p)) + ")").c_str());
     ASSERT_GE(master, 0);
     const std::vector<float> narrow = run.world().get(p), exact = run.world().get(master);
-    for (std::size_t e = 0; e < narrow.size(); ++e) ASSERT_EQ(narrow[e], hp::to_float(hp::to_bf16(exact[e])));
+    for (std::size_t e = 0; e < narrow.size(); ++e)
+      ASSERT_EQ(narrow[e], hp::detail::to_float(hp::detail::to_bf16(exact[e])));
     ++masters;
   }
   EXPECT_GT(masters, 10);
@@ -155,7 +156,7 @@ TEST(MixedPrecision, MemoryAndTrafficAreThoseOfTheTypes) {
   losses(narrow, 1);
   losses(wide, 1);
   EXPECT_LT(narrow.world().received(0), 0.6 * static_cast<double>(wide.world().received(0)));
-  const double account = static_cast<double>(hp::memory_account_of(narrow.world().program(), 64).peak);
+  const double account = static_cast<double>(hp::detail::memory_account_of(narrow.world().program(), 64).peak);
   EXPECT_NEAR(static_cast<double>(narrow.world().alive_maximum()), account, 0.01 * account);
   EXPECT_LE(static_cast<double>(narrow.world().high_water(0)), 1.05 * account);
 }

@@ -304,9 +304,9 @@ TEST(ModelFamilies, ExpertsAlongTensorAndContextRanks) {
     if (first_has_experts)
       hp::add_data_parallel(s, "ep");
     else
-      hp::add_gathered_context(s, "cp");
+      hp::detail::add_gathered_context(s, "cp");
     hp::add_tensor_parallel(s, "tp");
-    hp::add_sequence_parallel(s, "tp");
+    hp::detail::add_sequence_parallel(s, "tp");
     expect_losses(g, s);
   }
 }

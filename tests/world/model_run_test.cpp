@@ -73,8 +73,8 @@ TEST(ModelRun, MastersBeginAsTheirParameters) {
 TEST(ModelRun, RandomInputsStayBelowTheirLimits) {
   const hp::graph g = small_models::decoder({});
   hp::model_run<float> run(g, strategy("dp", 2));
-  EXPECT_EQ(hp::index_limit(g, hp::find_tensor(g, "tokens")), 32);
-  EXPECT_EQ(hp::index_limit(g, hp::find_tensor(g, "labels")), 32);
+  EXPECT_EQ(hp::detail::index_limit(g, hp::find_tensor(g, "tokens")), 32);
+  EXPECT_EQ(hp::detail::index_limit(g, hp::find_tensor(g, "labels")), 32);
   run.set_random_inputs(1);
   const std::vector<std::int32_t> tokens = run.world().get_index("tokens");
   EXPECT_GE(*std::min_element(tokens.begin(), tokens.end()), 0);

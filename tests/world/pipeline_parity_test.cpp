@@ -52,7 +52,7 @@ TEST(pipeline_parity, every_schedule_is_one_device) {
       EXPECT_TRUE(!keeps_the_order_of_sums(s) || c == without) << s.name << ": the same bits";
       ++schedules;
     }
-  EXPECT_GE(schedules, 2 * published_schedule_count - 4);
+  EXPECT_GE(schedules, 2 * hyperparallel::detail::published_schedule_count - 4);
 }
 
 TEST(pipeline_parity, stages_have_strategies_of_their_own_kind) {
@@ -113,9 +113,9 @@ TEST(pipeline_parity, a_tied_table_is_one_table) {
       model_run<double> run(g, programs::strategy_of_parts(name, 2), pipeline);
       const sharded_program& p = run.world().program();
       ASSERT_GE(table, 0);
-      const int other = other_home_of(p, p.home[table]);
+      const int other = hyperparallel::detail::other_home_of(p, p.home[table]);
       ASSERT_GE(other, 0) << name;
-      EXPECT_NE(part_of_value(p, p.home[table]), part_of_value(p, other));
+      EXPECT_NE(hyperparallel::detail::part_of_value(p, p.home[table]), hyperparallel::detail::part_of_value(p, other));
       EXPECT_LE(difference(one, train(run, g, 3)), 1e-9) << name << ", " << pipeline.schedule->name;
     }
 }

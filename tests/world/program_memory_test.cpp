@@ -21,7 +21,7 @@ struct memory_of_one {
   hp::program_memory memory;
 
   explicit memory_of_one(const hp::sharded_program& p)
-      : program(p), slots(hp::slots_of(program, hp::plan_addresses(program))), memory(program, slots) {}
+      : program(p), slots(hp::detail::slots_of(program, hp::plan_addresses(program))), memory(program, slots) {}
   float& element(int value, int rank, size_t i) const { return reinterpret_cast<float*>(memory.block(value, rank))[i]; }
 };
 

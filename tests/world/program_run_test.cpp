@@ -35,21 +35,21 @@ struct bound_program {
   hp::lowered_program lowered;
   hp::program_slots slots;
   hp::program_memory memory;
-  hp::program_tasks tasks;
+  hp::detail::program_tasks tasks;
 
   bound_program(const hp::sharded_program& p, hp::kernel_choice kernels)
       : lowered(hp::lower(p, {}, all_phases)),
-        slots(hp::slots_of(lowered.program, lowered.addresses)),
+        slots(hp::detail::slots_of(lowered.program, lowered.addresses)),
         memory(lowered.program, slots),
         tasks(lowered.program, lowered.pulls, memory, kernels) {}
-  hp::program_run run() {
-    return hp::program_run(lowered.program, *lowered.find_run(all_phases), tasks, {.threads = 2});
+  hp::detail::program_run run() {
+    return hp::detail::program_run(lowered.program, *lowered.find_run(all_phases), tasks, {.threads = 2});
   }
 };
 
 TEST(ProgramRun, RunsEveryTaskOnce) {
   bound_program b(small_models::two_layers_on(4, true), &counting_kernels);
-  hp::program_run run = b.run();
+  hp::detail::program_run run = b.run();
   EXPECT_EQ(run.tasks(), 4 * 4 + 2 * 4);
   for (int n = 1; n <= 3; ++n) {
     EXPECT_EQ(run.run({}), hp::run_result::complete);
@@ -60,7 +60,7 @@ TEST(ProgramRun, RunsEveryTaskOnce) {
 
 TEST(ProgramRun, TellsWhatItReadsAndWrites) {
   bound_program b(small_models::two_layers_on(2, false), &counting_kernels);
-  const hp::program_run run = b.run();
+  const hp::detail::program_run run = b.run();
   EXPECT_EQ(run.reads().size, 4);  // x, first, second, dh
   for (const int v : run.reads()) EXPECT_EQ(b.lowered.program.home[b.lowered.program.value[v].tensor], v);
   for (int s = 0; s < b.lowered.program.storage.size; ++s) EXPECT_EQ(run.writes(s), !b.lowered.program.storage[s].home);
@@ -68,7 +68,7 @@ TEST(ProgramRun, TellsWhatItReadsAndWrites) {
 
 TEST(ProgramRun, AnErrorNamesTheOperatorAndTheRank) {
   bound_program b(small_models::two_layers_on(2, true), &failing_kernels);
-  hp::program_run run = b.run();
+  hp::detail::program_run run = b.run();
   try {
     run.run({});
     FAIL();
@@ -84,9 +84,9 @@ TEST(ProgramRun, AnErrorNamesTheOperatorAndTheRank) {
 TEST(ProgramRun, RefusesMoreTasksThanOneProcessRuns) {
   bound_program b(small_models::two_layers_on(2, false), &counting_kernels);
   hp::lowered_run wide = *b.lowered.find_run(all_phases);
-  wide.plan.machine.ranks = hp::most_tasks_of_all_ranks / wide.plan.row.size + 1;
+  wide.plan.machine.ranks = hp::detail::most_tasks_of_all_ranks / wide.plan.row.size + 1;
   try {
-    const hp::program_run run(b.lowered.program, wide, b.tasks, {.threads = 2});
+    const hp::detail::program_run run(b.lowered.program, wide, b.tasks, {.threads = 2});
     FAIL();
   } catch (const hp::program_error& e) {
     EXPECT_EQ(std::string(e.what()).find("the program is refused: the flow has too many tasks, "), 0U) << e.what();

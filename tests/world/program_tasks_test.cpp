@@ -17,7 +17,7 @@ struct laid_out {
 
   explicit laid_out(const hp::sharded_program& p)
       : program(p),
-        slots(hp::slots_of(program, hp::plan_addresses(program))),
+        slots(hp::detail::slots_of(program, hp::plan_addresses(program))),
         pulls(hp::pulls_of(program)),
         memory(program, slots) {}
 };
@@ -25,7 +25,7 @@ struct laid_out {
 TEST(ProgramTasks, ACallHasTheBoxOfItsRank) {
   const laid_out m(small_models::two_layers_on(2, false));
   for (int rank = 0; rank < 2; ++rank) {
-    const hp::operator_call h = hp::call_of(m.program, m.memory, 0, rank);
+    const hp::operator_call h = hp::detail::call_of(m.program, m.memory, 0, rank);
     EXPECT_EQ(h.attributes, &m.program.graph.op[0]);
     EXPECT_EQ(h.loop[0].extent, 8);  // the batch is whole
     EXPECT_EQ(h.loop[2].begin, 2 * rank);
@@ -44,7 +44,7 @@ TEST(ProgramTasks, BoxesOfACallAreThoseOfItsValues) {
       if (m.program.step[s].is_move) continue;
       const hp::program_compute& c = m.program.compute[m.program.step[s].index];
       for (int rank = 0; rank < 4; ++rank) {
-        const hp::operator_call call = hp::call_of(m.program, m.memory, s, rank);
+        const hp::operator_call call = hp::detail::call_of(m.program, m.memory, s, rank);
         for (int i = 0; i < call.rule->operand_count; ++i)
           EXPECT_EQ(call.operand_elements(i), hp::local_elements(m.program, c.operand[i]));
         for (int i = 0; i < call.rule->result_count; ++i)
@@ -59,7 +59,7 @@ TEST(ProgramTasks, APlacementThatDoesNotFitItsValuesIsNamed) {
   p.compute[1].placement = {};
   const laid_out m(p);
   try {
-    hp::call_of(m.program, m.memory, 1, 0);
+    hp::detail::call_of(m.program, m.memory, 1, 0);
     FAIL();
   } catch (const hp::program_error& e) {
     EXPECT_STREQ(e.what(), "operator \"a\" works on 32 elements of \"h\", rank 0 has 16");
@@ -89,7 +89,7 @@ struct binder {
 
 TEST(ProgramTasks, BindKernelsWithTheNumberOfTheTrainingStep) {
   const laid_out m(small_models::two_layers_on(2, true));
-  hp::program_tasks tasks(m.program, m.pulls, m.memory, &recording);
+  hp::detail::program_tasks tasks(m.program, m.pulls, m.memory, &recording);
   tasks.set_training_step(17);
   binder b;
   tasks.bind_step(b, 1);
@@ -103,7 +103,7 @@ TEST(ProgramTasks, BindKernelsWithTheNumberOfTheTrainingStep) {
 
 TEST(ProgramTasks, CountWhatOthersBring) {
   const laid_out m(small_models::two_layers_on(2, true));
-  const hp::program_tasks tasks(m.program, m.pulls, m.memory, &recording);
+  const hp::detail::program_tasks tasks(m.program, m.pulls, m.memory, &recording);
   // The all-reduce of 24 floats on two devices: each gets the other's term of its half, then the other's half.
   for (int rank = 0; rank < 2; ++rank) {
     EXPECT_EQ(tasks.received(4, rank), 24 * 4);

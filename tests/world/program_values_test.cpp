@@ -30,7 +30,7 @@ struct quiet_world : hp::program_values<quiet_world, double> {
   };
 
   explicit quiet_world(const hp::sharded_program& p, const std::vector<int>& hosted = {0, 1})
-      : values(hp::lowered_for(p, hp::data_type::f64), hosted, hp::overflow_response::stop) {}
+      : values(hp::detail::lowered_for(p, hp::data_type::f64), hosted, hp::overflow_response::stop) {}
 
   template <class Choose, class U>
   void read(int, const Choose& choose, U* whole) const {

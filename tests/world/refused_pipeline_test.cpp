@@ -62,7 +62,7 @@ TEST(refused_pipeline, one_line_names_the_sizes) {
 struct stuck {
   static constexpr const char* name = "stuck";
   static constexpr stage_placement placement = stage_placement::loop;
-  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_chunks(n, 1); }
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return hyperparallel::detail::check_chunks(n, 1); }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     for (int m = 0; m < n.micro_batches; ++m) {
       if (rank == 1) out.backward(rank, m);

@@ -57,7 +57,7 @@ TEST(refused_program, a_strategy_is_told_its_numbers) {
       "the dims are batch, hidden, ffn; strategies that match the model: dp, tp, 2d, 3d, hsdp1, hsdp2, hsdp3, zero1, "
       "zero2, zero3, zero3-tp");
   hp::strategy_value misspelt = hp::strategy_called("dp", 2).strategy;
-  hp::add_column_parallel(misspelt, "u*pp", "dp");
+  hp::detail::add_column_parallel(misspelt, "u*pp", "dp");
   EXPECT_EQ(text(product(), misspelt),
             "strategy \"dp\" is refused: no operator is called u*pp: did you mean up? There are 2 operators; "
             "strategies that match the model: dp, tp, 2d, 3d, hsdp1, hsdp2, hsdp3, zero1, zero2, zero3, zero3-tp");

@@ -34,13 +34,15 @@ extent_t divisible_extent(char letter, extent_t drawn) {
 
 /// Which of the operator's loops each axis of the mesh shards.
 hp::operator_placement random_placement(const operator_sample& sample, const hp::mesh_shape& m,
-                                        hp::keyed_sequence& random) {
+                                        hp::detail::keyed_sequence& random) {
   hp::operator_placement p;
   for (int a = 0; a < m.axis_count; ++a) {
     if (sample.rule().factor_count == 0) return p;
     const int f = static_cast<int>(random() % static_cast<unsigned>(sample.rule().factor_count));
-    const extent_t pieces = hp::pieces_of_loop(p, m, f) * m.size[a];
-    if (!is_whole(sample.rule(), f) && sample.op().loop[f].extent % pieces == 0 && random() % 4 != 0) p.add(a, f);
+    const extent_t pieces = hp::detail::pieces_of_loop(p, m, f) * m.size[a];
+    if (!hyperparallel::detail::is_whole(sample.rule(), f) && sample.op().loop[f].extent % pieces == 0 &&
+        random() % 4 != 0)
+      p.add(a, f);
   }
   return p;
 }
@@ -170,7 +172,7 @@ std::string described(const builtin_case& c, const operator_sample& sample, cons
 TEST(SameBits, OfDistributedTensorsAndModelsForEveryBuiltInOperator) {
   const int rounds = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 300 : 6;
   const hp::mesh_shape meshes[] = {{2, {2, 2}}, {3, {2, 2, 2}}, {1, {4}}};
-  hp::keyed_sequence random{5};
+  hp::detail::keyed_sequence random{5};
   int sharded = 0;
   for (const builtin_case& c : builtin_cases) {
     const hp::detail::checked_operator checked{hp::builtin_list, c.op, &hp::kernel_of<double>, c.operands};
@@ -213,7 +215,7 @@ struct drawn {
   static auto of(std::uint64_t seed) {
     using tensor = hp::dtensor<T, hp::extents<N...>, hp::layout<mesh, Entries...>>;
     return hp::generate<tensor>(group_of(4, 1), [seed](extent_t i) {
-      hp::keyed_sequence random{seed * 100'003 + static_cast<std::uint64_t>(i)};
+      hp::detail::keyed_sequence random{seed * 100'003 + static_cast<std::uint64_t>(i)};
       return hp::kernels::store<T>(static_cast<double>(random() >> 11) * 0x1p-52 - 1);
     });
   }

@@ -172,7 +172,7 @@ TEST(submodel_parity, a_frozen_tower_learns_nothing) {
     }
   const sharded_program& p = run.world().program();
   for (const program_step& s : p.step)
-    if (part_of_step(p, s) == 1) {
+    if (hyperparallel::detail::part_of_step(p, s) == 1) {
       EXPECT_EQ(s.phase, graph_phase::forward);
     }
 }

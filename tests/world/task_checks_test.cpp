@@ -69,7 +69,7 @@ struct checked_run {
   bool used(int value) const {
     bool is = false;
     for (const hp::program_step& s : program().step)
-      hp::visit_values(program(), s, [&](int v, bool) { is = is || v == value; });
+      hp::detail::visit_values(program(), s, [&](int v, bool) { is = is || v == value; });
     return is;
   }
   hp::extent_t bytes(int value) const { return hp::local_bytes(program(), value); }
@@ -200,7 +200,7 @@ TEST(TaskChecks, FindABitThatATaskSetsWrongly) {
       const std::int64_t stride = tested::exhaustive() ? 1 : calls / 8 + 1;
       for (std::int64_t k = flips % stride; k < calls; k += stride, ++flips) {
         c.run.set_first_values();
-        flipping::begin(k, hp::mix_bits(static_cast<std::uint64_t>(k + 1000 * flips)));
+        flipping::begin(k, hp::detail::mix_bits(static_cast<std::uint64_t>(k + 1000 * flips)));
         const finding f = found_by([&] { c.step(0); });
         ASSERT_TRUE(f.is_found) << m.strategy << ", call " << k << " " << f.text;
         const hp::graph& g = c.run.model();
@@ -322,13 +322,13 @@ TEST(TaskChecks, FindACopyThatIsNotWhatTheSecondOneBrings) {
   const hp::sharded_program p =
       programs::one_move(programs::layout_by(mesh, {0}), programs::layout_by(mesh, {-1}), hp::shape{4});
   const hp::program_pulls pulls = hp::pulls_of(p);
-  const hp::program_slots slots = hp::slots_of(p, hp::plan_addresses(p));
+  const hp::program_slots slots = hp::detail::slots_of(p, hp::plan_addresses(p));
   const hp::program_memory memory(p, slots);
   hp::detail::task_checks checks(p, pulls, slots, memory, {.moves = true, .state = true});
   const float x[] = {1, 2, 3, 4};
   memory.scatter(0, reinterpret_cast<const std::byte*>(x));
   checks.sums()->take(0);
-  const auto tasks = hp::transfers_of(p, pulls, memory, 0);
+  const auto tasks = hp::detail::transfers_of(p, pulls, memory, 0);
   for (int r = 0; r < 2; ++r) checks.move(0, 0, r, 1, tasks[static_cast<std::size_t>(r)]);
   checks.sums()->check(1);
 
@@ -344,7 +344,8 @@ TEST(TaskChecks, FindACopyThatIsNotWhatTheSecondOneBrings) {
     copies.sender.push_back(part);
   }
   std::byte* const target = memory.block(1, 1);
-  const hp::move_task disturbed(copies, [&](int part) { return part == 0 ? target : memory.block(0, 1); }, target);
+  const hp::detail::move_task disturbed(
+      copies, [&](int part) { return part == 0 ? target : memory.block(0, 1); }, target);
   const finding f = found_by([&] { checks.move(0, 0, 1, 1, disturbed); });
   EXPECT_EQ(f.text, "\"x\" of rank 1 differs between two runs of the task, first in element 1 of the rank's block");
 }

@@ -67,7 +67,7 @@ int hold_all_strategies(const hp::graph& g, int ranks, const char* pattern, std:
     if (!(s.status == hp::strategy_status{})) continue;
     const hp::sharded_program p = hp::partition(g, s.strategy);
     if (p.status.code != hp::strategy_code::ok) continue;
-    const hp::tiled_program t = hp::tile_program(p, hp::kinds_of_moves(p), options_of(pattern));
+    const hp::detail::tiled_program t = hp::detail::tile_program(p, hp::kinds_of_moves(p), options_of(pattern));
     EXPECT_EQ(t.unmatched, -1);
     EXPECT_STREQ(hp::name_of(hp::check_program(t.program).code), "ok") << named.name;
     if (t.sections == 0) continue;

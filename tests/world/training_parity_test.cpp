@@ -180,7 +180,7 @@ TEST(training_parity, a_run_takes_the_memory_that_the_account_says) {
     const char* const name = named_strategy_at(i).name;
     model_run<float> run(g, strategy_called(name, 8).strategy);
     run.train_step([&](int) { run.set_random_inputs(1); });
-    const extent_t account = memory_account_of(run.world().program(), 64).peak;
+    const extent_t account = hyperparallel::detail::memory_account_of(run.world().program(), 64).peak;
     EXPECT_EQ(run.world().alive_maximum(), account) << name;
     for (int rank = 0; rank < 8; ++rank) {
       EXPECT_EQ(run.world().high_water(rank), run.world().planned_bytes()) << name << ", rank " << rank;

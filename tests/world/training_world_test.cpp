@@ -13,8 +13,8 @@ namespace hp = hyperparallel;
 namespace {
 
 /// The program of the strategies' tests, its plan written into an image at run time.
-std::unique_ptr<hp::image_buffer> image_for(const char* strategy) {
-  return std::make_unique<hp::image_buffer>(hp::lower_training(programs::program_of(strategy, 4, 1)));
+std::unique_ptr<hp::detail::image_buffer> image_for(const char* strategy) {
+  return std::make_unique<hp::detail::image_buffer>(hp::lower_training(programs::program_of(strategy, 4, 1)));
 }
 
 template <class T>

@@ -16,7 +16,7 @@ TEST(WorldLowering, KeepsItsTypesAndWhatIsKept) {
   using enum hp::data_type;
   for (const hp::data_type type : {f16, bf16, f32, f64}) {
     const hp::sharded_program p = small_models::two_layers_on(2, true, type);
-    const hp::lowered_program lowered = hp::lowered_for(p, type == f64 ? f64 : f32, {.keep = {"y", "h"}});
+    const hp::lowered_program lowered = hp::detail::lowered_for(p, type == f64 ? f64 : f32, {.keep = {"y", "h"}});
     for (const hp::graph_tensor& t : lowered.program.graph.tensor) EXPECT_EQ(t.type, type);
     for (int s = 0; s < p.storage.size; ++s) EXPECT_EQ(lowered.program.storage[s].bytes, p.storage[s].bytes);
     EXPECT_EQ(lowered.monitors, 0);
@@ -28,7 +28,7 @@ TEST(WorldLowering, KeepsItsTypesAndWhatIsKept) {
 
 TEST(WorldLowering, WhatCannotRunIsNamed) {
   const auto refusal = [](const hp::sharded_program& p, const std::vector<std::string>& keep = {}) {
-    return error_of<hp::program_error>([&] { hp::lowered_for(p, hp::data_type::f32, {.keep = keep}); });
+    return error_of<hp::program_error>([&] { hp::detail::lowered_for(p, hp::data_type::f32, {.keep = keep}); });
   };
   hp::sharded_program p = small_models::two_layers_on(2, true);
   EXPECT_EQ(refusal(p), "no error");
@@ -46,22 +46,22 @@ TEST(WorldLowering, WhatCannotRunIsNamed) {
 TEST(WorldLowering, LookaheadStaysWithinTheBudgetOrIsRefused) {
   const hp::sharded_program p = small_models::two_layers_on(2, true);
   const std::vector<hp::offload_link> tiers{{1'000'000'000, 0}};
-  const hp::extent_t whole = hp::lowered_for(p, hp::data_type::f32).addresses.high_water[0];
+  const hp::extent_t whole = hp::detail::lowered_for(p, hp::data_type::f32).addresses.high_water[0];
   hp::program_options options{.lookahead = 100};
-  const hp::extent_t apart = hp::lowered_for(p, hp::data_type::f32, options).addresses.high_water[0];
+  const hp::extent_t apart = hp::detail::lowered_for(p, hp::data_type::f32, options).addresses.high_water[0];
   ASSERT_GT(apart, whole);
   options.budget = {.bytes = apart, .tiers = tiers};
-  EXPECT_LE(hp::lowered_for(p, hp::data_type::f32, options).addresses.high_water[0], apart);
+  EXPECT_LE(hp::detail::lowered_for(p, hp::data_type::f32, options).addresses.high_water[0], apart);
   options.budget.bytes = whole;
-  EXPECT_EQ(error_of<hp::program_error>([&] { hp::lowered_for(p, hp::data_type::f32, options); }),
+  EXPECT_EQ(error_of<hp::program_error>([&] { hp::detail::lowered_for(p, hp::data_type::f32, options); }),
             "budget of " + std::to_string(whole) + " bytes: with a lookahead of 100 steps, addresses take " +
                 std::to_string(apart));
   options.lookahead = 0;
-  EXPECT_LE(hp::lowered_for(p, hp::data_type::f32, options).addresses.high_water[0], whole);
+  EXPECT_LE(hp::detail::lowered_for(p, hp::data_type::f32, options).addresses.high_water[0], whole);
 }
 
 TEST(WorldLowering, ARunThatCannotBeIsNamedByItsStepAndPlace) {
-  hp::lowered_program l = hp::lowered_for(small_models::two_layers_on(2, true), hp::data_type::f32);
+  hp::lowered_program l = hp::detail::lowered_for(small_models::two_layers_on(2, true), hp::data_type::f32);
   hp::add_run(l, hp::micro_phases | hp::update_phases);
   ASSERT_EQ(l.run.size, 1);
   l.addresses.high_water[0] -= 1;

@@ -17,7 +17,7 @@
 #include <hyperparallel/checkpoint/strided_box.hpp>
 #include <hyperparallel/io/io_error.hpp>
 
-namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+namespace hyperparallel { inline namespace v0_2 { namespace reshard { namespace detail {
 
 /// One dim of a box: units, and strides in the file and in memory, in units.
 struct transfer_dim {
@@ -50,8 +50,6 @@ struct transfer_shape {
     is_in_place = outer == dims.size() || (outer + 1 == dims.size() && dims[outer].in_memory == 1);
   }
 };
-
-namespace detail {
 
 /// Copies units between a packed run and memory.
 template <bool ToMemory>
@@ -112,8 +110,6 @@ void visit_runs(const transfer_shape& s, const Run& run) {
   }
 }
 
-}  // namespace detail
-
 /// All bytes from the file's byte `at` on.
 inline void read_all(int file, const std::string& path, std::byte* to, std::size_t count, std::int64_t at) {
   while (count > 0) {
@@ -169,4 +165,4 @@ void write_box(int file, const std::string& path, std::int64_t at, const transfe
   });
 }
 
-}}}  // namespace hyperparallel::v0_2::reshard
+}}}}  // namespace hyperparallel::v0_2::reshard::detail

@@ -59,7 +59,7 @@ inline bool is_converted(const reshard_request& r, const model_tensor& t) {
     return false;
   if (is_eight_bits(r.dtype))
     if (is_eight_bits(t.dtype))
-      throw plan_error(tensor_title(t.name) + " is " + t.dtype + ", which becomes " + r.dtype +
+      throw plan_error(detail::tensor_title(t.name) + " is " + t.dtype + ", which becomes " + r.dtype +
                        " by way of a wider type alone: convert to bf16 first, or --keep leaves its type");
   return !is_eight_bits(r.dtype) || (t.extents.size() == 2 && has_name_of_linear_map(t.name));
 }
@@ -87,7 +87,7 @@ inline chosen_types choose_types(const reshard_request& r, std::vector<model_ten
     if (is_new && is_eight_bits(t.dtype)) {
       const auto s = stored.find(t.name);
       if (s == stored.end())
-        throw plan_error(tensor_title(t.name) + " is " + t.dtype + " and has no scales, neither " +
+        throw plan_error(detail::tensor_title(t.name) + " is " + t.dtype + " and has no scales, neither " +
                          quoted_path(t.name + "_scale_inv") + " nor " + quoted_path(t.name + "_scale") +
                          "; --keep leaves its type");
       c.applied.insert(stored.extract(s));
@@ -99,7 +99,7 @@ inline chosen_types choose_types(const reshard_request& r, std::vector<model_ten
   all = std::move(left);
   for (const model_tensor& t : all)
     if (t.name.ends_with(".input_scale") && c.applied.contains(t.name.substr(0, t.name.size() - 11) + "weight"))
-      throw plan_error(tensor_title(t.name) + " is of inputs of 8 bits, which " + r.dtype +
+      throw plan_error(detail::tensor_title(t.name) + " is of inputs of 8 bits, which " + r.dtype +
                        " has not; --leave-out '*.input_scale' leaves it out");
   return c;
 }
@@ -126,7 +126,7 @@ inline std::vector<model_tensor> target_tensors(const std::vector<model_tensor>&
                        scaled_blocks::extents(source[i].extents[0], source[i].extents[1], chosen.made),
                        {}});
     if (std::any_of(source.begin(), source.end(), [&](const model_tensor& t) { return t.name == tensors.back().name; }))
-      throw plan_error(tensor_title(tensors.back().name) + " is there already");
+      throw plan_error(detail::tensor_title(tensors.back().name) + " is there already");
     lay(source[i], tensors.back(), chosen.made);
     chosen.dtypes.push_back("F32");
   }

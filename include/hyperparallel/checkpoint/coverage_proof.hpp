@@ -114,7 +114,7 @@ inline bool tiles(std::int64_t n, std::vector<strided_set> sets) {
   std::vector<index_box> boxes;
   bool are_boxes = weights.has_value();
   for (std::size_t i = 0; are_boxes && i < sets.size(); ++i) are_boxes = detail::append_boxes(boxes, sets[i], *weights);
-  if (are_boxes) return !overlap_in(boxes);
+  if (are_boxes) return !detail::overlap_in(boxes);
   return n <= detail::most_counted && detail::tiles_by_count(n, sets);
 }
 

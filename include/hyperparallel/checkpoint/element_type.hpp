@@ -36,7 +36,7 @@ struct element_unit {
 
 /// Domain: a type of the table.
 constexpr element_unit unit_of(std::string_view dtype) {
-  const int bits = dtype_bits(dtype);
+  const int bits = hyperparallel::detail::dtype_bits(dtype);
   if (bits == 4) return {2, 1};
   if (bits == 6) return {4, 3};
   return {1, bits / 8};
@@ -48,6 +48,8 @@ struct float_format {
   int exponent_bits, fraction_bits;
   bool has_infinity;
 };
+
+namespace detail {
 
 inline constexpr float_format float_formats[] = {{"F64", 11, 52, true},    {"F32", 8, 23, true},
                                                  {"F16", 5, 10, true},     {"BF16", 8, 7, true},
@@ -70,8 +72,6 @@ constexpr double largest_of(const float_format& f) {
   for (int i = 0; i < exponent; ++i) scale *= 2;
   return fraction * scale;
 }
-
-namespace detail {
 
 /// 2^e. Domain: -1022 to 1023.
 inline double power_of_two(int e) { return std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52); }
@@ -97,6 +97,8 @@ inline double decoded(const float_format& f, std::uint64_t bits) {
   return negative ? -value : value;
 }
 
+namespace detail {
+
 /// The pattern of the number that is nearest.
 inline std::uint64_t encoded(const float_format& f, double value) {
   std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
@@ -120,8 +122,6 @@ inline std::uint64_t encoded(const float_format& f, double value) {
   return sign | (pattern > too_large ? too_large : pattern);
 }
 
-namespace detail {
-
 inline void f32_to_bf16(const std::byte* from, std::byte* to, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     std::uint32_t bits;
@@ -143,8 +143,6 @@ inline void bf16_to_f32(const std::byte* from, std::byte* to, std::size_t count)
   }
 }
 
-}  // namespace detail
-
 /// Converts `count` numbers, each multiplied by `factor` before it is rounded. Preconditions: the types are floats; the memories do not overlap.
 inline void convert_elements(std::string_view from, const std::byte* source, std::string_view to, std::byte* target,
                              std::size_t count, double factor = 1.0) {
@@ -162,5 +160,7 @@ inline void convert_elements(std::string_view from, const std::byte* source, std
     std::memcpy(target + i * to_bytes, &bits, to_bytes);
   }
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+namespace hyperparallel { inline namespace v0_2 { namespace reshard { namespace detail {
 
 /// Size: group_heads.
 inline constexpr std::string_view fused_map_text = R"map({"name": "hf-fused", "others": "same", "rules": [
@@ -23,4 +23,4 @@ inline constexpr std::string_view fused_map_text = R"map({"name": "hf-fused", "o
  "of": [{"hf": "model.layers.{layer}.mlp.gate_proj.weight", "view": "(c f) i"},
  {"hf": "model.layers.{layer}.mlp.up_proj.weight", "view": "(c f) i"}]}]})map";
 
-}}}  // namespace hyperparallel::v0_2::reshard
+}}}}  // namespace hyperparallel::v0_2::reshard::detail

@@ -46,7 +46,7 @@ struct size_text {
         const std::size_t times = factors.find('*');
         const std::string_view factor = factors.substr(0, times);
         const auto known = sizes.find(factor);
-        const auto number = known != sizes.end() ? std::optional(known->second) : whole_number(factor);
+        const auto number = known != sizes.end() ? std::optional(known->second) : detail::whole_number(factor);
         if (!number) return {};
         product = checked_multiply(product.value, *number);
         if (product.overflow) return {};
@@ -259,11 +259,11 @@ class map_reader {
   const std::string& path_;
 };
 
-}  // namespace detail
-
 /// The map that a JSON text is, of the file `path`.
 inline layout_map parse_layout_map(std::string_view text, const std::string& path) {
   return detail::map_reader(parse_json_object(text, path, "the map", 8), path).read();
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

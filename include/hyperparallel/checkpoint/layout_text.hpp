@@ -34,6 +34,8 @@ namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 /// More ranks than this are refused.
 inline constexpr std::int64_t most_ranks = 65536;
 
+namespace detail {
+
 /// The rules of decoders by names of Hugging Face.
 inline std::vector<layout_rule> decoder_rules() {
   std::vector<layout_rule> rules;
@@ -52,8 +54,6 @@ inline std::vector<layout_rule> decoder_rules() {
   add({"*.o_proj.bias", "*.down_proj.bias"}, {});
   return rules;
 }
-
-namespace detail {
 
 inline void check_axes(const set_layout& l, const std::string& path) {
   std::set<std::string> names;
@@ -88,8 +88,6 @@ inline std::string text_in(const nlohmann::json& v, const std::string& path, con
   if (!v.is_string()) throw io_error("read", path, std::string(what) + " is " + shown_json(v) + ", expected a text");
   return v.get<std::string>();
 }
-
-}  // namespace detail
 
 /// The layout that a JSON object says, of the file `path`.
 inline set_layout layout_of_json(const nlohmann::json& d, const std::string& path) {
@@ -193,5 +191,7 @@ inline set_layout parse_short_layout(std::string_view text, const std::string& o
   detail::check_axes(l, option);
   return l;
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

@@ -38,7 +38,7 @@ struct loaded_run {
   run_texts texts;
 };
 
-namespace reshard {
+namespace reshard { namespace detail {
 
 /// Blocks of a set for the ranks whose memory is here, read but not yet given to the run.
 template <class World>
@@ -49,9 +49,9 @@ class loaded_blocks {
     const std::vector<sliced_tensor> there = slices_of(set);
     check(there);
     for (const int t : detail::kept_tensors(p_))
-      visit_homes(p_, t, [&](int v) {
-        const int part = part_of_value(p_, v), first = first_rank_of(p_, part);
-        for (int r = 0; r < ranks_of_part(p_, part); ++r)
+      hyperparallel::detail::visit_homes(p_, t, [&](int v) {
+        const int part = hyperparallel::detail::part_of_value(p_, v), first = first_rank_of(p_, part);
+        for (int r = 0; r < hyperparallel::detail::ranks_of_part(p_, part); ++r)
           if (world.hosts(first + r)) add_block(t, v, first + r, box_of(p_, v, r));
       });
     struct job {
@@ -94,17 +94,20 @@ class loaded_blocks {
       const std::vector<std::int64_t> extents = detail::extents_of_tensor(p_.graph, t);
       const auto at = found.find(name);
       if (at == found.end()) {
-        lines.push_back(tensor_title(name) + ", " + typed_extents(wanted, extents) + ", is missing");
+        lines.push_back(hyperparallel::detail::tensor_title(name) + ", " +
+                        hyperparallel::detail::typed_extents(wanted, extents) + ", is missing");
         continue;
       }
       if (at->second->dtype != wanted || at->second->extents != extents)
-        lines.push_back(tensor_title(name) + " is " + typed_extents(at->second->dtype, at->second->extents) +
-                        ", expected is " + typed_extents(wanted, extents));
+        lines.push_back(hyperparallel::detail::tensor_title(name) + " is " +
+                        hyperparallel::detail::typed_extents(at->second->dtype, at->second->extents) +
+                        ", expected is " + hyperparallel::detail::typed_extents(wanted, extents));
       found.erase(at);
     }
     for (const sliced_tensor& t : there)
       if (found.contains(t.name))
-        lines.push_back(tensor_title(t.name) + ", " + typed_extents(t.dtype, t.extents) + ", is not expected");
+        lines.push_back(hyperparallel::detail::tensor_title(t.name) + ", " +
+                        hyperparallel::detail::typed_extents(t.dtype, t.extents) + ", is not expected");
     if (!lines.empty()) throw checkpoint_error(set_.path, std::move(lines));
   }
 
@@ -118,7 +121,7 @@ class loaded_blocks {
   /// Opens a file again. Throws io_error where it is another one meanwhile.
   void open(std::size_t file) {
     if (files_[file]) return;
-    files_[file] = std::make_unique<safetensors_file>(set_.files[file].path);
+    files_[file] = std::make_unique<hyperparallel::detail::safetensors_file>(set_.files[file].path);
     if (files_[file]->checksums() != set_.files[file].checksums ||
         files_[file]->header().metadata != set_.files[file].metadata)
       throw io_error("read", set_.files[file].path, "it was written again while it was read");
@@ -129,7 +132,7 @@ class loaded_blocks {
     const tensor_entry& e = set_.files[file].tensors[static_cast<std::size_t>(s.tensor)];
     std::vector<std::byte> elements(static_cast<std::size_t>(e.end - e.begin));
     files_[file]->read(t.name, elements);
-    const int bytes = dtype_bits(t.dtype) / 8;
+    const int bytes = hyperparallel::detail::dtype_bits(t.dtype) / 8;
     const box from = detail::box_of_index(s.box);
     for (block* const b : to) {
       const box both = detail::box_of_index(*intersection_of(detail::index_box_of(b->part), s.box));
@@ -140,10 +143,10 @@ class loaded_blocks {
   const tensor_set& set_;
   const sharded_program& p_;
   std::map<std::string, std::vector<std::unique_ptr<block>>, std::less<>> of_tensor_;
-  std::vector<std::unique_ptr<safetensors_file>> files_;
+  std::vector<std::unique_ptr<hyperparallel::detail::safetensors_file>> files_;
 };
 
-}  // namespace reshard
+}}  // namespace reshard::detail
 
 /// Goes on from any set of whole tensors or slices: a folder of a step, a file. Collective where the run's processes are; the run is as
 /// before where it throws.
@@ -152,21 +155,21 @@ loaded_run load_run(const std::string& path, Run& run, int threads = 1) {
   auto& world = run.world();
   using world_type = std::remove_cvref_t<decltype(world)>;
   reshard::tensor_set set;
-  std::optional<reshard::loaded_blocks<world_type>> blocks;
+  std::optional<reshard::detail::loaded_blocks<world_type>> blocks;
   loaded_run loaded;
   reshard::run_place<world_type>(world).together("load of a checkpoint", [&] {
-    set = reshard::open_tensor_set(path);
+    set = reshard::detail::open_tensor_set(path);
     loaded.texts = set.files[0].metadata;
     const std::string steps = loaded.texts["steps"];
     const auto [end, error] = std::from_chars(steps.data(), steps.data() + steps.size(), loaded.steps);
     if (error != std::errc() || end != steps.data() + steps.size() || loaded.steps < 0)
       throw io_error("load", path, "the text \"steps\" is no number of steps: " + quoted_path(steps));
     blocks.emplace(set, world, threads);
-    return "steps " + steps + "\nset " + loaded.texts[reshard::set_key];
+    return "steps " + steps + "\nset " + loaded.texts[reshard::detail::set_key];
   });
   blocks->give(world);
   run.set_steps(loaded.steps);
-  for (const char* key : {"steps", reshard::set_key, "format"}) loaded.texts.erase(key);
+  for (const char* key : {"steps", reshard::detail::set_key, "format"}) loaded.texts.erase(key);
   return loaded;
 }
 

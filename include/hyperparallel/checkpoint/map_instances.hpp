@@ -32,10 +32,10 @@ struct map_instances {
   std::vector<std::string> not_carried;  ///< tensors that no rule writes
 };
 
+namespace detail {
+
 /// Numbers of the model's tensors by their names.
 using tensor_numbers = std::map<std::string, std::size_t>;
-
-namespace detail {
 
 /// Whether a rule writes these numbers: what it is to stand with is there, what it is to stand without is not.
 inline bool is_written(const map_rule& rule, const numbers& captured, const numbers& sizes,
@@ -53,8 +53,6 @@ inline void check_parts(const map_instance& one) {
       throw layout_error(quoted_path(one.rule->theirs.filled(one.captured, {}).value_or(one.rule->theirs.text())) +
                          " needs " + quoted_path(one.rule->parts[p].hf.text()) + ", which the source has not");
 }
-
-}  // namespace detail
 
 inline map_instances instances_of(const tensor_numbers& names, const layout_map& map, const numbers& sizes) {
   map_instances all;
@@ -93,5 +91,7 @@ inline map_instances instances_of(const tensor_numbers& names, const layout_map&
   for (const map_instance& one : all.instances) detail::check_parts(one);
   return all;
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

@@ -11,7 +11,7 @@
 
 #include <string_view>
 
-namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+namespace hyperparallel { inline namespace v0_2 { namespace reshard { namespace detail {
 
 /// Sizes: group_heads and head_dim; vocabulary and vocabulary_multiple where rows are padded.
 inline constexpr std::string_view megatron_map_text = R"map({"name": "megatron", "local": ["layer", "expert"],
@@ -77,4 +77,4 @@ inline constexpr std::string_view megatron_map_text = R"map({"name": "megatron",
 {"theirs": "decoder.layers.{layer}.mlp.shared_experts.linear_fc2.weight",
  "hf": "model.layers.{layer}.mlp.shared_experts.down_proj.weight"}]})map";
 
-}}}  // namespace hyperparallel::v0_2::reshard
+}}}}  // namespace hyperparallel::v0_2::reshard::detail

@@ -20,6 +20,8 @@ namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
 inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
+namespace detail {
+
 /// Sizes of a config.json of Hugging Face, of a model of text and images those of the text; `path` is what errors name.
 inline numbers sizes_of_config(const nlohmann::json& config, const std::string& path) {
   const nlohmann::json& d =
@@ -78,5 +80,7 @@ inline void read_sizes(std::string_view text, numbers& sizes, const std::string&
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

@@ -26,6 +26,8 @@ namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 /// Numbers by name: of a name's captures, of a model's sizes.
 using numbers = std::map<std::string, std::int64_t, std::less<>>;
 
+namespace detail {
+
 /// Whether the text is the glob, whose stars are any texts. O(text · stars).
 inline bool is_glob_of(std::string_view glob, std::string_view text) {
   std::size_t g = 0, t = 0, star = std::string_view::npos, behind = 0;
@@ -71,6 +73,8 @@ struct state_name {
   std::string of(std::string_view other) const { return std::string(before) + std::string(other) + std::string(after); }
 };
 
+}  // namespace detail
+
 class name_pattern {
  public:
   name_pattern() = default;
@@ -111,7 +115,7 @@ class name_pattern {
       if (p.number.empty()) continue;
       std::size_t digits = 0;
       while (digits < name.size() && name[digits] >= '0' && name[digits] <= '9') ++digits;
-      const auto value = whole_number(name.substr(0, digits));
+      const auto value = detail::whole_number(name.substr(0, digits));
       if (digits == 0 || !value) return {};
       const std::int64_t number = *value - size_of(p.added, sizes, 0);
       if (number < 0 || (!p.below.empty() && number >= size_of(p.below, sizes, 0)) ||

@@ -9,9 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace hyperparallel { inline namespace v0_2 { namespace reshard {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace reshard { namespace detail {
 
 inline constexpr std::string_view own_model_rules =
     R"map({"theirs": "embedding.weight", "hf": "model.embed_tokens.weight"},
@@ -109,8 +107,6 @@ inline std::string replaced(std::string text, std::string_view old, std::string_
   return text;
 }
 
-}  // namespace detail
-
 /// Sizes: head_dim and group_heads, or nope_dim, rope_dim, value_dim and latent_rank; dense_layers.
 inline std::string own_map_text() {
   const std::string layers(detail::own_layer_rules);
@@ -122,4 +118,4 @@ inline std::string own_map_text() {
   return text.append(detail::own_expert_rules).append("]}");
 }
 
-}}}  // namespace hyperparallel::v0_2::reshard
+}}}}  // namespace hyperparallel::v0_2::reshard::detail

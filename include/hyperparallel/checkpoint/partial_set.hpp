@@ -33,6 +33,8 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
+namespace detail {
+
 /// Makes the names in a folder durable, where the file system can.
 inline void sync_folder(const std::string& path) {
   const int file = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -40,6 +42,8 @@ inline void sync_folder(const std::string& path) {
   ::fsync(file);
   ::close(file);
 }
+
+}  // namespace detail
 
 class partial_set {
  public:
@@ -93,7 +97,8 @@ class partial_set {
 
   /// Keeps a line without line breaks; after that what it says is done holds for the next writer. Not for several threads at once.
   void keep(const std::string& line) {
-    std::string text = line + " " + checksum_text(checksum_of(line)) + "\n";
+    std::string text =
+        line + " " + hyperparallel::detail::checksum_text(hyperparallel::detail::checksum_of(line)) + "\n";
     for (std::string_view left = text; !left.empty();) {
       const ssize_t n = ::write(journal_, left.data(), left.size());
       if (n < 0 && errno == EINTR) continue;
@@ -110,7 +115,7 @@ class partial_set {
       refuse_target();  // a file system without such a rename
       if (::rename(made.c_str(), target_.c_str()) != 0) throw io_error("write", target_, errno);
     }
-    sync_folder(std::filesystem::path(folder_).parent_path().string());
+    detail::sync_folder(std::filesystem::path(folder_).parent_path().string());
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
   }
@@ -141,7 +146,8 @@ class partial_set {
     for (std::size_t end; (end = text.find('\n', good)) != std::string_view::npos; good = end + 1) {
       const std::string_view line = text.substr(good, end - good);
       if (line.size() < 17 ||
-          line.substr(line.size() - 16) != checksum_text(checksum_of(line.substr(0, line.size() - 17))))
+          line.substr(line.size() - 16) != hyperparallel::detail::checksum_text(
+                                               hyperparallel::detail::checksum_of(line.substr(0, line.size() - 17))))
         break;
       lines.emplace_back(line.substr(0, line.size() - 17));
     }

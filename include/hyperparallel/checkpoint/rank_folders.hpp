@@ -16,9 +16,7 @@
 #include <hyperparallel/checkpoint/set_layout.hpp>
 #include <hyperparallel/checkpoint/tensor_set.hpp>
 
-namespace hyperparallel { inline namespace v0_2 { namespace reshard {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace reshard { namespace detail {
 
 /// The numbers of mp_rank_00_001/…; -1 for what is none.
 inline std::vector<std::int64_t> numbers_of_folder(std::string_view file) {
@@ -35,8 +33,6 @@ inline std::vector<std::int64_t> numbers_of_folder(std::string_view file) {
   }
   return all;
 }
-
-}  // namespace detail
 
 inline std::string folder_of_rank(const set_layout& l, std::int64_t rank) {
   char name[96];
@@ -112,4 +108,4 @@ inline std::vector<std::int64_t> ranks_of_files(const tensor_set& s, const set_l
   return ranks;
 }
 
-}}}  // namespace hyperparallel::v0_2::reshard
+}}}}  // namespace hyperparallel::v0_2::reshard::detail

@@ -119,12 +119,14 @@ inline std::string fingerprint_of(const prepared_reshard& p, const layout_map& f
   };
   for (const set_file& f : p.source.files) {
     add(f.name + " " + std::to_string(f.bytes) + " " + std::to_string(f.changed));
-    for (const tensor_entry& t : f.tensors) add(t.name + typed_extents(t.dtype, t.extents) + std::to_string(t.begin));
+    for (const tensor_entry& t : f.tensors)
+      add(t.name + hyperparallel::detail::typed_extents(t.dtype, t.extents) + std::to_string(t.begin));
   }
   for (const set_file& f : p.plan.files) {
     add(f.name);
     for (const auto& [key, text] : f.metadata) add(key + "=" + text);
-    for (const tensor_entry& t : f.tensors) add(t.name + typed_extents(t.dtype, t.extents) + std::to_string(t.begin));
+    for (const tensor_entry& t : f.tensors)
+      add(t.name + hyperparallel::detail::typed_extents(t.dtype, t.extents) + std::to_string(t.begin));
   }
   add(layout_json(p.from).dump() + layout_json(p.to).dump() + from.text + to.text + nlohmann::json(sizes).dump());
   for (const side_file& f : p.beside) add(f.name + f.text);
@@ -132,7 +134,7 @@ inline std::string fingerprint_of(const prepared_reshard& p, const layout_map& f
   for (const tensor_plan& t : p.plan.tensors)
     add(t.name + t.target_dtype +
         (t.scales ? std::to_string(t.scales->grid.rows) + "," + std::to_string(t.scales->grid.columns) : ""));
-  return checksum_text(sum.value());
+  return hyperparallel::detail::checksum_text(sum.value());
 }
 
 /// How the source lies over its ranks: as --from says, as its manifest or its folders do, or whole.

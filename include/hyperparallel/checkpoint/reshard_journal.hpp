@@ -25,6 +25,8 @@ namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 /// Checksums of what an item reads or writes, by file and tensor.
 using item_sums = std::map<std::pair<int, int>, piecewise_checksum>;
 
+namespace detail {
+
 struct journalled_sum {
   bool is_read = false;
   std::int64_t file = -1, tensor = -1;  ///< -1: no number
@@ -41,7 +43,7 @@ inline std::string line_of_item(std::size_t number, const item_sums& read, const
     for (const auto& [place, sum] : all)
       line.append(kind)
           .append(std::to_string(place.first) + ":" + std::to_string(place.second) + ":")
-          .append(checksum_text(sum.part()));
+          .append(hyperparallel::detail::checksum_text(sum.part()));
   };
   add(" r", read);
   add(" w", written);
@@ -72,5 +74,7 @@ inline std::optional<journalled_item> read_item(std::string_view line) {
   }
   return item;
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

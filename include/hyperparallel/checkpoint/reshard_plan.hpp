@@ -111,14 +111,15 @@ inline std::vector<file_box> without_copies(const std::vector<file_box>& all) {
 
 inline std::int64_t volume_of(const std::vector<file_box>& all) {
   std::int64_t n = 0;
-  for (const file_box& b : all) n += reshard::volume_of(b.place.box);
+  for (const file_box& b : all) n += reshard::detail::volume_of(b.place.box);
   return n;
 }
 
 inline tensor_plan plan_tensor(const model_tensor& source, const model_tensor& target) {
-  tensor_plan p{
-      source.name, source.dtype, target.dtype, in_units(source.extents, source.dtype, tensor_title(source.name)),
-      {},          {},           {},           {}};
+  tensor_plan p{source.name,  source.dtype,
+                target.dtype, in_units(source.extents, source.dtype, detail::tensor_title(source.name)),
+                {},           {},
+                {},           {}};
   bool is_empty = false;
   for (const std::int64_t e : p.extents) is_empty = is_empty || e == 0;
   if (is_empty) {
@@ -132,7 +133,7 @@ inline tensor_plan plan_tensor(const model_tensor& source, const model_tensor& t
       for (std::size_t d = 0; d < view.size(); ++d) {
         const auto finer = refined(view[d], piece.view[d]);
         if (!finer)
-          throw plan_error(tensor_title(source.name) + ": the views of source and target have factors of dim " +
+          throw plan_error(detail::tensor_title(source.name) + ": the views of source and target have factors of dim " +
                            std::to_string(d) + " that do not divide one another");
         view[d] = *finer;
       }
@@ -151,8 +152,8 @@ inline std::vector<file_box> boxes_of_scales(const model_tensor& scales) {
 inline scale_plan plan_to_read(const stored_scales& s) {
   scale_plan p{s.grid, s.tensor.extents, s.tensor.dtype, without_copies(boxes_of_scales(s.tensor)), {}};
   if (volume_of(p.sources) != p.volume())
-    throw plan_error(tensor_title(s.tensor.name) + " has " + std::to_string(p.volume()) + " units, the files hold " +
-                     std::to_string(volume_of(p.sources)));
+    throw plan_error(detail::tensor_title(s.tensor.name) + " has " + std::to_string(p.volume()) +
+                     " units, the files hold " + std::to_string(volume_of(p.sources)));
   return p;
 }
 
@@ -181,11 +182,13 @@ inline void prove_plan(reshard_plan& p) {
     for (std::size_t t = 0; t < p.files[f].tensors.size(); ++t) {
       const tensor_entry& e = p.files[f].tensors[t];
       if (!tiles((e.end - e.begin) / unit_of(e.dtype).bytes, std::move(sets[f][t])))
-        throw plan_error(tensor_title(e.name) + " of " + quoted_path(p.files[f].name) +
-                         " would not be written exactly once in all its bytes");
+        throw detail::plan_error(detail::tensor_title(e.name) + " of " + quoted_path(p.files[f].name) +
+                                 " would not be written exactly once in all its bytes");
       ++p.certificate.proved_tensors;
     }
 }
+
+namespace detail {
 
 /// `scaled` are the numbers of tensors that are stored with scales, which are tensors of the target too, NAME_scale_inv, without a
 /// source, behind those of the source and in that order. `applied` are scales of weights of the source. Tensors that `left_out` names
@@ -205,15 +208,15 @@ inline reshard_plan plan_reshard(const set_view& source, target_view target, con
     tensor_plan t = detail::plan_tensor(from, to);
     const std::int64_t volume = t.volume(), bytes = unit_of(from.dtype).bytes;
     if (detail::volume_of(t.sources) != volume)
-      throw plan_error(tensor_title(t.name) + " has " + std::to_string(volume) + " units, the files hold " +
+      throw plan_error(detail::tensor_title(t.name) + " has " + std::to_string(volume) + " units, the files hold " +
                        std::to_string(detail::volume_of(t.sources)));
     const std::int64_t written = detail::volume_of(detail::without_copies(t.targets));
     if (written != volume) {
       if (!may_drop(t.name))
-        throw plan_error(tensor_title(t.name) + " is not carried over" +
+        throw plan_error(detail::tensor_title(t.name) + " is not carried over" +
                          (written == 0 ? ": no rule of the target's map writes it" : " in all its elements") +
                          "; --leave-out allows that");
-      p.notes.push_back(tensor_title(t.name) + " is left out, as was asked");
+      p.notes.push_back(detail::tensor_title(t.name) + " is left out, as was asked");
       if (written == 0) continue;
     }
     for (const set_piece& piece : from.pieces) held += volume_of(piece.place.box) * bytes;
@@ -248,5 +251,7 @@ inline reshard_plan plan_reshard(const set_view& source, target_view target, con
   prove_plan(p);
   return p;
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

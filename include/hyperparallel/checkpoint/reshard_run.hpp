@@ -77,7 +77,7 @@ class reshard_run {
   };
   struct tensor_scales {
     std::once_flag made;
-    std::unique_ptr<scaled_blocks> blocks;
+    std::unique_ptr<detail::scaled_blocks> blocks;
     item_sums read;                   ///< checksums of what was read of them, which the first item keeps
     std::atomic<std::size_t> left{};  ///< items; behind the last one they are dropped
   };
@@ -90,18 +90,19 @@ class reshard_run {
   void recall() {
     is_done_.assign(items_.size(), false);
     for (const std::string& line : partial_.done()) {
-      const std::optional<journalled_item> kept = read_item(line);
+      const std::optional<detail::journalled_item> kept = detail::read_item(line);
       if (!kept || kept->number >= static_cast<std::int64_t>(items_.size())) continue;
       const auto number = static_cast<std::size_t>(kept->number);
       if (is_done_[number]) continue;
       is_done_[number] = true;
-      for (const journalled_sum& one : kept->sums)
+      for (const detail::journalled_sum& one : kept->sums)
         if (!(one.is_read ? source_.combine(one.file, one.tensor, one.part)
                           : target_.combine(one.file, one.tensor, one.part)))
           throw io_error("read", partial_.path_of("../journal"), "a line names a tensor that is not there");
       const item& i = items_[number];
       for (std::int64_t t = i.first; t < i.end; ++t)
-        finished_ += volume_of(works_[i.tensor].tiles.box(t)) * unit_of(plan_.tensors[i.tensor].source_dtype).bytes;
+        finished_ +=
+            detail::volume_of(works_[i.tensor].tiles.box(t)) * unit_of(plan_.tensors[i.tensor].source_dtype).bytes;
     }
   }
 
@@ -112,8 +113,8 @@ class reshard_run {
       const std::int64_t unit = unit_of(target_.entry(c.file, c.tensor).dtype).bytes;
       for (std::int64_t at = c.begin * unit; at < c.end * unit;) {
         const std::int64_t n = std::min(c.end * unit - at, static_cast<std::int64_t>(zeros.size()));
-        write_all(target_.number(c.file), target_.path(c.file), zeros.data(), static_cast<std::size_t>(n),
-                  target_.begin(c.file, c.tensor) + at);
+        detail::write_all(target_.number(c.file), target_.path(c.file), zeros.data(), static_cast<std::size_t>(n),
+                          target_.begin(c.file, c.tensor) + at);
         at += n;
       }
     }
@@ -155,7 +156,7 @@ class reshard_run {
   void keep(std::size_t number, const thread_state& s) {
     for (const auto& [place, sum] : s.read) source_.combine(place.first, place.second, sum.part());
     for (const auto& [place, sum] : s.written) target_.combine(place.first, place.second, sum.part());
-    partial_.keep(line_of_item(number, s.read, s.written));
+    partial_.keep(detail::line_of_item(number, s.read, s.written));
   }
 
   void end_of_item(std::size_t tensor) {
@@ -176,12 +177,12 @@ class reshard_run {
       const index_box box = works_[i.tensor].tiles.box(tile);
       std::byte* memory = read_tile(t, box, s);
       if (t.source_dtype != t.target_dtype) memory = converted(i.tensor, box, memory, s);
-      const std::vector<std::int64_t> strides = tensor_tiles::strides(box);
+      const std::vector<std::int64_t> strides = detail::tensor_tiles::strides(box);
       for (const file_box& target : t.targets)
-        if (const auto both = intersection_of(target.place.box, box))
+        if (const auto both = detail::intersection_of(target.place.box, box))
           write_part(t.target_dtype, target, *both, strides,
-                     memory + tensor_tiles::place_in(box, *both, strides) * unit_of(t.target_dtype).bytes, s);
-      const std::int64_t done = finished_ += volume_of(box) * unit_of(t.source_dtype).bytes;
+                     memory + detail::tensor_tiles::place_in(box, *both, strides) * unit_of(t.target_dtype).bytes, s);
+      const std::int64_t done = finished_ += detail::volume_of(box) * unit_of(t.source_dtype).bytes;
       if (progress_) progress_(done, total_);
     }
     return true;
@@ -193,7 +194,7 @@ class reshard_run {
 
   std::byte* converted(std::size_t tensor, const index_box& box, const std::byte* memory, thread_state& s) const {
     const tensor_plan& t = plan_.tensors[tensor];
-    const std::int64_t count = volume_of(box);
+    const std::int64_t count = detail::volume_of(box);
     std::byte* const to = detail::room(s.converted, count * unit_of(t.target_dtype).bytes);
     const std::int64_t first = works_[tensor].tiles.first_unit(box);
     if (t.scales && t.scales->is_read())
@@ -201,7 +202,7 @@ class reshard_run {
     else if (t.scales)
       scales_[tensor]->blocks->convert(t.source_dtype, memory, t.target_dtype, to, first, count);
     else
-      convert_elements(t.source_dtype, memory, t.target_dtype, to, static_cast<std::size_t>(count));
+      detail::convert_elements(t.source_dtype, memory, t.target_dtype, to, static_cast<std::size_t>(count));
     return to;
   }
 
@@ -210,7 +211,7 @@ class reshard_run {
                   const std::vector<std::int64_t>& strides, std::byte* memory, thread_state& s) {
     const std::int64_t unit = unit_of(dtype).bytes;
     const placed_box part = target.place.part(box);
-    const transfer_shape shape(box, part.stride, strides);
+    const detail::transfer_shape shape(box, part.stride, strides);
     std::byte* const run = shape.is_in_place ? nullptr : detail::room(s.run, shape.run * unit);
     const tensor_entry& e = target_.entry(target.file, target.tensor);
     piecewise_checksum* const sum =
@@ -218,19 +219,19 @@ class reshard_run {
             ? nullptr
             : &s.written.try_emplace({target.file, target.tensor}, e.end - e.begin).first->second;
     const std::int64_t begin = target_.begin(target.file, target.tensor);
-    write_box(target_.number(target.file), target_.path(target.file), begin + part.offset * unit, shape, unit, memory,
-              run, [&](std::int64_t at, const std::byte* bytes, std::size_t count) {
-                if (sum != nullptr) sum->add(at - begin, {bytes, count});
-              });
+    detail::write_box(target_.number(target.file), target_.path(target.file), begin + part.offset * unit, shape, unit,
+                      memory, run, [&](std::int64_t at, const std::byte* bytes, std::size_t count) {
+                        if (sum != nullptr) sum->add(at - begin, {bytes, count});
+                      });
   }
 
   void read_scales(std::size_t tensor) {
     const tensor_plan& t = plan_.tensors[tensor];
-    const index_box all = whole_box(t.scales->extents);
+    const index_box all = detail::whole_box(t.scales->extents);
     std::vector<std::byte> memory, between;
     const std::byte* const bytes =
         source_.read_boxes(t.scales->sources, t.scales->dtype, all, memory, between, &scales_[tensor]->read);
-    auto blocks = std::make_unique<scaled_blocks>(t.extents[0], t.extents[1], t.scales->grid);
+    auto blocks = std::make_unique<detail::scaled_blocks>(t.extents[0], t.extents[1], t.scales->grid);
     blocks->set(t.scales->dtype, bytes);
     scales_[tensor]->blocks = std::move(blocks);
   }
@@ -238,11 +239,11 @@ class reshard_run {
   void make_scales(std::size_t tensor, thread_state& s) {
     const tensor_plan& t = plan_.tensors[tensor];
     const std::int64_t columns = t.extents.back(), rows = t.volume() / columns;
-    auto blocks = std::make_unique<scaled_blocks>(rows, columns, t.scales->grid);
+    auto blocks = std::make_unique<detail::scaled_blocks>(rows, columns, t.scales->grid);
     for (std::int64_t tile = 0; tile < works_[tensor].tiles.count(); ++tile) {
       const index_box box = works_[tensor].tiles.box(tile);
-      blocks->see(t.source_dtype, read_tile(t, box, s, false), works_[tensor].tiles.first_unit(box), volume_of(box),
-                  t.name);
+      blocks->see(t.source_dtype, read_tile(t, box, s, false), works_[tensor].tiles.first_unit(box),
+                  detail::volume_of(box), t.name);
     }
     blocks->finish(t.target_dtype);
     scales_[tensor]->blocks = std::move(blocks);
@@ -253,11 +254,11 @@ class reshard_run {
     const std::span<const float> values = scales_[tensor]->blocks->scales();
     std::vector<std::byte> bytes(4 * values.size());
     std::memcpy(bytes.data(), values.data(), bytes.size());
-    const index_box all = whole_box(plan.extents);
-    const std::vector<std::int64_t> strides = tensor_tiles::strides(all);
+    const index_box all = detail::whole_box(plan.extents);
+    const std::vector<std::int64_t> strides = detail::tensor_tiles::strides(all);
     for (const file_box& target : plan.targets)
       write_part("F32", target, target.place.box, strides,
-                 bytes.data() + 4 * tensor_tiles::place_in(all, target.place.box, strides), s);
+                 bytes.data() + 4 * detail::tensor_tiles::place_in(all, target.place.box, strides), s);
   }
 
   const reshard_plan& plan_;

@@ -128,19 +128,19 @@ class run_checkpoints {
  private:
   struct file {
     std::string path;
-    std::vector<tensor_source> tensors;
+    std::vector<detail::tensor_source> tensors;
     std::vector<std::byte> copy;
   };
 
   void begin(const run_texts& texts, bool copied) {
     wait();
-    if (slices_.files.empty()) slices_ = reshard::slices_of_run(run_.world().program());
+    if (slices_.files.empty()) slices_ = reshard::detail::slices_of_run(run_.world().program());
     step_ = run_.steps();
     const std::string round = "checkpoint of step " + std::to_string(step_);
     place_.together(round, [&] {
       std::string statement = "folder " + folders_.path();
       for (const auto& [key, text] : texts) {
-        if (key == "steps" || key == reshard::set_key || key == "format")
+        if (key == "steps" || key == reshard::detail::set_key || key == "format")
           throw io_error("write", folders_.path(), "the text " + quoted_path(key) + " is reserved");
         statement += "\n" + key + " " + text;
       }
@@ -150,7 +150,7 @@ class run_checkpoints {
     });
     texts_ = texts;
     texts_["steps"] = std::to_string(step_);
-    texts_[reshard::set_key] = checksum_text(static_cast<std::uint64_t>(place_.random_number()));
+    texts_[reshard::detail::set_key] = detail::checksum_text(static_cast<std::uint64_t>(place_.random_number()));
     is_writing_ = true;
     done_ = true;
     error_ = nullptr;
@@ -185,7 +185,7 @@ class run_checkpoints {
           at += elements.size();
         }
         f.tensors.push_back({p.graph.name_of_tensor(b.tensor), reshard::detail::dtype_of(p.graph.tensor[b.tensor].type),
-                             reshard::extents_of_box(reshard::detail::index_box_of(b.part)), elements});
+                             reshard::detail::extents_of_box(reshard::detail::index_box_of(b.part)), elements});
       }
       files_.push_back(std::move(f));
     }
@@ -195,8 +195,9 @@ class run_checkpoints {
   void write() noexcept {
     if (error_) return;
     try {
-      reshard::detail::on_threads(files_.size(), options_.threads,
-                                  [&](std::size_t i) { write_safetensors(files_[i].path, files_[i].tensors, texts_); });
+      reshard::detail::on_threads(files_.size(), options_.threads, [&](std::size_t i) {
+        detail::write_safetensors(files_[i].path, files_[i].tensors, texts_);
+      });
       if constexpr (!place_type::is_spread) commit();
     } catch (...) {
       error_ = std::current_exception();
@@ -206,8 +207,8 @@ class run_checkpoints {
   void commit() {
     nlohmann::json d = {{"format", "hyperparallel.set.1"},
                         {"files", slices_.files},
-                        {"tensors", reshard::slices_json(slices_.tensors)},
-                        {reshard::set_key, texts_.at(reshard::set_key)},
+                        {"tensors", reshard::detail::slices_json(slices_.tensors)},
+                        {reshard::detail::set_key, texts_.at(reshard::detail::set_key)},
                         {"sizes", options_.sizes}};
     folders_.commit(step_, d.dump(1) + "\n", options_.keep);
   }

@@ -98,8 +98,6 @@ void on_threads(std::size_t count, int threads, const Work& work) {
   if (error) std::rethrow_exception(error);
 }
 
-}  // namespace detail
-
 /// The slices of a run's program.
 inline run_slices slices_of_run(const sharded_program& p) {
   const auto ranks = static_cast<std::size_t>(ranks_of(p));
@@ -110,10 +108,10 @@ inline run_slices slices_of_run(const sharded_program& p) {
     const int v = p.home[t];
     if (is_partial(p.value[v].layout))
       throw program_error(std::string("\"") + p.graph.name_of_tensor(t) + "\" is a sum of terms and is not kept");
-    const int part = part_of_value(p, v), first = first_rank_of(p, part);
+    const int part = hyperparallel::detail::part_of_value(p, v), first = first_rank_of(p, part);
     std::vector<std::pair<box, std::vector<int>>> holders;
     std::map<std::vector<std::int64_t>, std::size_t> places;
-    for (int r = 0; r < ranks_of_part(p, part); ++r) {
+    for (int r = 0; r < hyperparallel::detail::ranks_of_part(p, part); ++r) {
       const box b = box_of(p, v, r);
       std::vector<std::int64_t> key;
       for (int d = 0; d < b.rank; ++d) key.insert(key.end(), {b.dim[d].begin, b.dim[d].end});
@@ -148,5 +146,7 @@ inline run_slices slices_of_run(const sharded_program& p) {
     for (std::size_t i = 0; i < writers[t].size(); ++i) s.tensors[t].slices[i].file = s.file[writers[t][i]];
   return s;
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

@@ -22,7 +22,7 @@
 #include <hyperparallel/checkpoint/element_type.hpp>
 #include <hyperparallel/checkpoint/reshard_plan.hpp>
 
-namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+namespace hyperparallel { inline namespace v0_2 { namespace reshard { namespace detail {
 
 class scaled_blocks {
  public:
@@ -57,7 +57,7 @@ class scaled_blocks {
         if (bits > most_bits && bits <= infinity) most_bits = bits;
       }
       const float most = std::max(largest_[block], static_cast<float>(decoded(f, most_bits)));
-      if (std::isinf(most)) throw plan_error(tensor_title(name) + " has a number that no scale holds");
+      if (std::isinf(most)) throw plan_error(detail::tensor_title(name) + " has a number that no scale holds");
       largest_[block] = most;
     });
   }
@@ -139,4 +139,4 @@ class scaled_blocks {
   std::vector<float> largest_;                  ///< then the scales
 };
 
-}}}  // namespace hyperparallel::v0_2::reshard
+}}}}  // namespace hyperparallel::v0_2::reshard::detail

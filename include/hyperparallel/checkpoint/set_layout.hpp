@@ -30,6 +30,10 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
+namespace detail {
+using hyperparallel::detail::tensor_title;
+}
+
 struct layout_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -47,6 +51,8 @@ struct layout_rule {
   friend bool operator==(const layout_rule&, const layout_rule&) = default;
 };
 
+namespace detail {
+
 /// The number behind `word` in a name, as 3 behind ".layers." in "model.layers.3.mlp"; nothing where there is none.
 inline std::optional<std::int64_t> number_behind(std::string_view name, std::string_view word) {
   const std::size_t at = name.find(word);
@@ -61,8 +67,14 @@ inline std::string_view weight_of_scales(std::string_view name) {
     if (name.ends_with(end)) return name.substr(0, name.size() - end.size() + std::string_view("weight").size());
   return {};
 }
-inline std::optional<std::int64_t> layer_of(std::string_view name) { return number_behind(name, "layers."); }
+
+}  // namespace detail
+inline std::optional<std::int64_t> layer_of(std::string_view name) { return detail::number_behind(name, "layers."); }
+namespace detail {
+
 inline std::optional<std::int64_t> expert_of(std::string_view name) { return number_behind(name, "experts."); }
+
+}  // namespace detail
 
 struct set_layout {
   std::vector<layout_axis> axes;
@@ -98,10 +110,10 @@ struct set_layout {
 
   /// The rule of a tensor, of scales and states that of what they belong to; null where none has its name.
   const layout_rule* rule_of(std::string_view tensor) const {
-    tensor = state_name(tensor).tensor;
-    if (const std::string_view weight = weight_of_scales(tensor); !weight.empty()) tensor = weight;
+    tensor = detail::state_name(tensor).tensor;
+    if (const std::string_view weight = detail::weight_of_scales(tensor); !weight.empty()) tensor = weight;
     for (const layout_rule& r : rules)
-      if (is_glob_of(r.tensors, tensor)) return &r;
+      if (detail::is_glob_of(r.tensors, tensor)) return &r;
     return nullptr;
   }
 
@@ -125,7 +137,7 @@ struct set_layout {
   /// Whether a tensor lies on a rank at all. `layers` and `experts` are those of the model; a layer's number decides its stage.
   bool holds(std::string_view tensor, std::int64_t rank, std::int64_t layers, std::int64_t experts) const {
     if (const std::int64_t n = size_of("ep"); n > 1)
-      if (const auto expert = expert_of(tensor)) {
+      if (const auto expert = detail::expert_of(tensor)) {
         const index_range r = shard(experts, n, coordinate(rank, "ep"));
         if (*expert < r.begin || *expert >= r.end) return false;
       }
@@ -159,8 +171,9 @@ struct set_layout {
     for (std::size_t d = 0; d < extents.size(); ++d) {
       const dim_shards s = shards_of(tensor, d, rank);
       if (!is_uneven && extents[d] % s.count != 0)
-        throw layout_error(tensor_title(tensor) + ", " + extents_text(extents) + ": " + std::to_string(s.count) +
-                           " shards do not divide dim " + std::to_string(d) + divisors_text(extents[d], s.count));
+        throw layout_error(detail::tensor_title(tensor) + ", " + hyperparallel::detail::extents_text(extents) + ": " +
+                           std::to_string(s.count) + " shards do not divide dim " + std::to_string(d) +
+                           divisors_text(extents[d], s.count));
       box.push_back(shard(extents[d], s.count, s.index));
     }
     return box;
@@ -172,10 +185,10 @@ struct set_layout {
     const bool shards = std::any_of(
         axes.begin(), axes.end(), [](const layout_axis& a) { return a.size > 1 && a.name != "ep" && a.name != "pp"; });
     if (r == nullptr && shards && rank > 0)
-      throw layout_error(tensor_title(tensor) + " is named by no rule of the layout " + text() +
+      throw layout_error(detail::tensor_title(tensor) + " is named by no rule of the layout " + text() +
                          "; a JSON file with rules says how it is sharded");
     if (r != nullptr && r->map.size() > rank && !whole.contains(tensor))
-      throw layout_error(tensor_title(tensor) + " has " + std::to_string(rank) + " dims, its rule " +
+      throw layout_error(detail::tensor_title(tensor) + " has " + std::to_string(rank) + " dims, its rule " +
                          quoted_path(r->tensors) + " maps " + std::to_string(r->map.size()));
   }
 

@@ -50,6 +50,8 @@ struct set_view {
   std::vector<std::string> notes;         ///< what is left out of what was read, and why that loses nothing
 };
 
+namespace detail {
+
 /// Extents with the last in units. Throws view_error where packed elements do not fill it.
 inline std::vector<std::int64_t> in_units(std::vector<std::int64_t> extents, std::string_view dtype,
                                           const std::string& what) {
@@ -60,8 +62,6 @@ inline std::vector<std::int64_t> in_units(std::vector<std::int64_t> extents, std
   extents.back() /= u.elements;
   return extents;
 }
-
-namespace detail {
 
 /// Adjacent names of a dim that lie behind each other in the file, too.
 struct dim_level {
@@ -132,8 +132,6 @@ inline std::vector<dim_level> levels_of(const map_part& part, const std::vector<
   return all;
 }
 
-}  // namespace detail
-
 /// The piece of a tensor that a part of a rule and a slice say. `extents` and `strides` are those of names in the file's tensor,
 /// `whole` the tensor's extents.
 inline set_piece piece_of(const map_part& part, const tensor_view& view, const numbers& extents, const numbers& strides,
@@ -199,6 +197,8 @@ inline numbers strides_of(const tensor_view& is, const numbers& extents, bool ha
   return strides;
 }
 
+}  // namespace detail
+
 /// Extents of the dims of a view.
 inline std::vector<std::int64_t> extents_of(const tensor_view& v, const numbers& extents) {
   std::vector<std::int64_t> out;
@@ -208,6 +208,8 @@ inline std::vector<std::int64_t> extents_of(const tensor_view& v, const numbers&
   }
   return out;
 }
+
+namespace detail {
 
 /// Sizes that hold wherever there are others: "two", and half of "rope_dim", which rotary channels in pairs have.
 inline numbers completed_sizes(numbers sizes) {
@@ -224,5 +226,7 @@ inline numbers completed_sizes(numbers sizes) {
   set("vocabulary_multiple", 1);
   return sizes;
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

@@ -25,7 +25,7 @@ inline std::vector<std::int64_t> gapped_strides(const std::vector<std::int64_t>&
   for (std::size_t d = extents.size(); d-- > 0;) {
     strides[d] = stride;
     const checked_extent longer = checked_multiply(stride, extents[d] + 1);
-    if (longer.overflow) throw io_error("read", path, tensor_title(name) + " has too many elements");
+    if (longer.overflow) throw io_error("read", path, detail::tensor_title(name) + " has too many elements");
     stride = longer.value;
   }
   return strides;

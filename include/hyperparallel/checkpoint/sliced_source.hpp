@@ -18,7 +18,7 @@
 #include <hyperparallel/checkpoint/source_view.hpp>
 #include <hyperparallel/checkpoint/tensor_slices.hpp>
 
-namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+namespace hyperparallel { inline namespace v0_2 { namespace reshard { namespace detail {
 
 /// As `read_source_view`, of a set that lists slices. The layout of the request counts for nothing.
 inline set_view read_sliced_view(const tensor_set& s, source_request r) {
@@ -35,7 +35,7 @@ inline set_view read_sliced_view(const tensor_set& s, source_request r) {
     for (const set_piece& p : m.pieces) {
       const sliced_tensor& t = slices[static_cast<std::size_t>(p.tensor)];
       if (unit_of(t.dtype).elements != 1)
-        throw io_error("read", s.path, tensor_title(t.name) + " has packed elements, which are not sliced");
+        throw io_error("read", s.path, detail::tensor_title(t.name) + " has packed elements, which are not sliced");
       const std::vector<std::int64_t> strides = detail::gapped_strides(t.extents, s.path, t.name);
       for (const tensor_slice& one : t.slices)
         if (volume_of(one.box) > 0)
@@ -50,4 +50,4 @@ inline set_view read_sliced_view(const tensor_set& s, source_request r) {
   return v;
 }
 
-}}}  // namespace hyperparallel::v0_2::reshard
+}}}}  // namespace hyperparallel::v0_2::reshard::detail

@@ -45,7 +45,7 @@ class source_files {
         throw io_error("read", f.path, why);
       }
       open_.push_back(number);
-      sums_.add_file(bytes_of_tensors(f));
+      sums_.add_file(detail::bytes_of_tensors(f));
       is_held_.emplace_back(f.tensors.size(), !f.checksums.empty());
     }
     find_held(plan, works);
@@ -73,13 +73,13 @@ class source_files {
   std::byte* read_boxes(const std::vector<file_box>& sources, std::string_view dtype, const index_box& box,
                         std::vector<std::byte>& memory, std::vector<std::byte>& between, item_sums* sums) const {
     const std::int64_t unit = unit_of(dtype).bytes;
-    std::byte* const tile = detail::room(memory, volume_of(box) * unit);
-    const std::vector<std::int64_t> strides = tensor_tiles::strides(box);
+    std::byte* const tile = detail::room(memory, detail::volume_of(box) * unit);
+    const std::vector<std::int64_t> strides = detail::tensor_tiles::strides(box);
     for (const file_box& source : sources) {
-      const auto both = intersection_of(source.place.box, box);
+      const auto both = detail::intersection_of(source.place.box, box);
       if (!both) continue;
       const placed_box part = source.place.part(*both);
-      const transfer_shape shape(*both, part.stride, strides);
+      const detail::transfer_shape shape(*both, part.stride, strides);
       std::byte* const run = shape.is_in_place ? nullptr : detail::room(between, shape.run * unit);
       const std::int64_t from = begin(source.file, source.tensor);
       const tensor_entry& e = entry(source.file, source.tensor);
@@ -87,11 +87,11 @@ class source_files {
           sums != nullptr && is_held(source.file, source.tensor)
               ? &sums->try_emplace({source.file, source.tensor}, e.end - e.begin).first->second
               : nullptr;
-      read_box(number(source.file), path(source.file), from + part.offset * unit, shape, unit,
-               tile + tensor_tiles::place_in(box, *both, strides) * unit, run,
-               [&](std::int64_t at, const std::byte* bytes, std::size_t count) {
-                 if (sum != nullptr) sum->add(at - from, {bytes, count});
-               });
+      detail::read_box(number(source.file), path(source.file), from + part.offset * unit, shape, unit,
+                       tile + detail::tensor_tiles::place_in(box, *both, strides) * unit, run,
+                       [&](std::int64_t at, const std::byte* bytes, std::size_t count) {
+                         if (sum != nullptr) sum->add(at - from, {bytes, count});
+                       });
     }
     return tile;
   }
@@ -100,10 +100,10 @@ class source_files {
   void check() const {
     for (std::size_t f = 0; f < set_.files.size(); ++f)
       for (std::size_t t = 0; t < set_.files[f].tensors.size(); ++t)
-        if (is_held_[f][t] && checksum_text(sums_.value(f, t)) != set_.files[f].checksums[t])
-          throw io_error(
-              "read", set_.files[f].path,
-              tensor_title(set_.files[f].tensors[t].name) + " is damaged: its bytes differ from their checksum");
+        if (is_held_[f][t] && hyperparallel::detail::checksum_text(sums_.value(f, t)) != set_.files[f].checksums[t])
+          throw io_error("read", set_.files[f].path,
+                         detail::tensor_title(set_.files[f].tensors[t].name) +
+                             " is damaged: its bytes differ from their checksum");
   }
 
  private:
@@ -125,7 +125,7 @@ class source_files {
       const auto count = [&](const std::vector<file_box>& boxes, std::string_view dtype, bool is_held) {
         for (const file_box& b : boxes) {
           const auto file = static_cast<std::size_t>(b.file), tensor = static_cast<std::size_t>(b.tensor);
-          units[file][tensor] += volume_of(b.place.box) * unit_of(dtype).bytes;
+          units[file][tensor] += detail::volume_of(b.place.box) * unit_of(dtype).bytes;
           if (!is_held) is_held_[file][tensor] = false;
         }
       };

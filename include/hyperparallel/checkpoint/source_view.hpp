@@ -20,7 +20,7 @@
 #include <hyperparallel/checkpoint/set_view.hpp>
 #include <hyperparallel/checkpoint/slice_cutter.hpp>
 
-namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+namespace hyperparallel { inline namespace v0_2 { namespace reshard { namespace detail {
 
 struct source_request {
   set_layout layout;
@@ -33,8 +33,6 @@ struct source_request {
 
 /// Larger extents, of tensors without elements, are refused.
 inline constexpr std::int64_t largest_extent = std::int64_t{1} << 46;
-
-namespace detail {
 
 class source_reader {
  public:
@@ -79,7 +77,7 @@ class source_reader {
     const tensor_entry& e = s_.files[static_cast<std::size_t>(f)].tensors[static_cast<std::size_t>(t)];
     for (const std::string& glob : r_.left_out)
       if (is_glob_of(glob, e.name)) {
-        if (dropped_[e.name]++ == 0) view_.notes.push_back(tensor_title(e.name) + " is left out, as was asked");
+        if (dropped_[e.name]++ == 0) view_.notes.push_back(detail::tensor_title(e.name) + " is left out, as was asked");
         return;
       }
     for (const map_rule& rule : r_.map.rules)
@@ -93,7 +91,7 @@ class source_reader {
       return;
     }
     throw io_error("read", s_.files[static_cast<std::size_t>(f)].path,
-                   tensor_title(e.name) + " has no rule in the map " + quoted_path(r_.map.name) +
+                   detail::tensor_title(e.name) + " has no rule in the map " + quoted_path(r_.map.name) +
                        "; --leave-out names what is not to be carried over");
   }
 
@@ -124,7 +122,7 @@ class source_reader {
 
   void take(const found& o) {
     const tensor_entry& e = entry_of(o);
-    const std::string what = tensor_title(e.name);
+    const std::string what = detail::tensor_title(e.name);
     for (const std::int64_t extent : e.extents)
       if (extent > largest_extent) refuse(o, what + " has the extent " + std::to_string(extent));
     try {
@@ -205,8 +203,8 @@ class source_reader {
       slices_.emplace_back();
     }
     if (view_.tensors[at->second].dtype != entry_of(o).dtype)
-      refuse(o, tensor_title(entry_of(o).name) + " is " + entry_of(o).dtype + ", elsewhere " + tensor_title(name) +
-                    " is " + view_.tensors[at->second].dtype);
+      refuse(o, detail::tensor_title(entry_of(o).name) + " is " + entry_of(o).dtype + ", elsewhere " +
+                    detail::tensor_title(name) + " is " + view_.tensors[at->second].dtype);
     const numbers in_file = strides != nullptr ? *strides : strides_of(view, extents, r_.has_gaps);
     slices_[at->second].push_back({&o, part, view, extents, in_file, offset, std::move(local), std::move(cut)});
   }
@@ -221,12 +219,12 @@ class source_reader {
         std::map<std::int64_t, std::int64_t> shard;
         for (const slice& c : slices_[i]) {
           if (c.local.size() != rank)
-            refuse(*c.of, tensor_title(m.name) + " has another number of dims than elsewhere");
+            refuse(*c.of, detail::tensor_title(m.name) + " has another number of dims than elsewhere");
           shard[c.cut.is_cut() ? 0 : r_.layout.shards_of(m.name, d, rank_of(*c.of)).index] = c.local[d];
         }
         const std::int64_t count = slices_[i][0].cut.is_cut() ? 1 : r_.layout.shards_of(m.name, d, 0).count;
         if (static_cast<std::int64_t>(shard.size()) != count)
-          refuse(*slices_[i][0].of, tensor_title(m.name) + " has " + std::to_string(count) + " shards of dim " +
+          refuse(*slices_[i][0].of, detail::tensor_title(m.name) + " has " + std::to_string(count) + " shards of dim " +
                                         std::to_string(d) + ", the files hold " + std::to_string(shard.size()));
         for (const auto& [index, extent] : shard) whole[d] += extent;
       }
@@ -235,10 +233,10 @@ class source_reader {
       if (rule != nullptr && rule->rows_multiple && r_.sizes.contains("vocabulary")) {
         kept[0] = r_.sizes.find("vocabulary")->second;
         if (kept[0] > whole[0])
-          refuse(*slices_[i][0].of, tensor_title(m.name) + " has " + std::to_string(whole[0]) +
+          refuse(*slices_[i][0].of, detail::tensor_title(m.name) + " has " + std::to_string(whole[0]) +
                                         " rows, the vocabulary " + std::to_string(kept[0]));
         if (kept[0] < whole[0])
-          view_.notes.push_back(tensor_title(m.name) + ": " + std::to_string(whole[0] - kept[0]) +
+          view_.notes.push_back(detail::tensor_title(m.name) + ": " + std::to_string(whole[0] - kept[0]) +
                                 " rows of padding behind " + std::to_string(kept[0]) + " are left out");
       }
       m.extents = kept;
@@ -247,12 +245,12 @@ class source_reader {
         const index_box box = c.cut.is_cut() ? whole_box(whole) : r_.layout.slice_of(m.name, whole, rank_of(*c.of));
         for (std::size_t d = 0; d < rank; ++d)
           if (box[d].extent() != c.local[d])
-            refuse(*c.of, tensor_title(m.name) + " has " + extents_text(c.local) + " here, by the layout " +
-                              r_.layout.text() + " dim " + std::to_string(d) + " has " +
+            refuse(*c.of, detail::tensor_title(m.name) + " has " + hyperparallel::detail::extents_text(c.local) +
+                              " here, by the layout " + r_.layout.text() + " dim " + std::to_string(d) + " has " +
                               std::to_string(box[d].extent()));
         if (volume_of(box) == 0) continue;
-        set_piece p =
-            piece_of(c.part, c.view, c.extents, c.strides, c.offset, whole, box, r_.sizes, tensor_title(m.name));
+        set_piece p = piece_of(c.part, c.view, c.extents, c.strides, c.offset, whole, box, r_.sizes,
+                               detail::tensor_title(m.name));
         p.file = c.of->file;
         p.tensor = c.of->tensor;
         if (kept != whole) {  // rows of a plain view
@@ -260,7 +258,7 @@ class source_reader {
           p.place.box[0].end = std::min(p.place.box[0].end, kept[0]);
           if (p.place.box[0].begin >= p.place.box[0].end) continue;
         }
-        check_packed(p, m.dtype, tensor_title(m.name));
+        check_packed(p, m.dtype, detail::tensor_title(m.name));
         c.cut.append(m.pieces, std::move(p));
       }
     } catch (const view_error& e) {
@@ -283,10 +281,8 @@ class source_reader {
   std::set<std::string> names_;  ///< of all tensors of all files
 };
 
-}  // namespace detail
-
 inline set_view read_source_view(const tensor_set& s, const source_request& r) {
   return detail::source_reader(s, r).read();
 }
 
-}}}  // namespace hyperparallel::v0_2::reshard
+}}}}  // namespace hyperparallel::v0_2::reshard::detail

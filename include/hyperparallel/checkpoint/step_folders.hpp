@@ -62,9 +62,9 @@ class step_folders {
       const std::string name = at->path().filename().string();
       if (!name.starts_with("step_")) continue;
       const std::size_t digit = std::min(name.find_first_not_of('0', 5), name.size() - 1);
-      const auto step = whole_number(std::string_view(name).substr(digit));
+      const auto step = detail::whole_number(std::string_view(name).substr(digit));
       std::error_code ignored;
-      if (step && name == name_of_step(*step) && std::filesystem::exists(at->path() / set_manifest, ignored))
+      if (step && name == name_of_step(*step) && std::filesystem::exists(at->path() / detail::set_manifest, ignored))
         all.push_back(*step);
     }
     if (error && error.value() != ENOENT && error.value() != ENOTDIR) throw io_error("read", folder_, error.value());
@@ -79,7 +79,7 @@ class step_folders {
     std::ifstream file(folder_ + "/newest");
     std::string digits;
     file >> digits;
-    const auto step = digits.empty() ? std::nullopt : whole_number(digits);
+    const auto step = digits.empty() ? std::nullopt : detail::whole_number(digits);
     return step && std::binary_search(all.begin(), all.end(), *step) ? *step : all.back();
   }
 
@@ -113,13 +113,13 @@ class step_folders {
   void commit(std::int64_t step, const std::string& manifest, int keep) {
     const std::string partial = partial_path(step), target = path_of(step);
     {
-      atomic_file file(partial + "/" + set_manifest);
+      atomic_file file(partial + "/" + detail::set_manifest);
       file.write(manifest);
       file.commit();
     }
-    sync_folder(partial);
+    detail::sync_folder(partial);
     place(partial, target);
-    sync_folder(folder_);
+    detail::sync_folder(folder_);
     {
       atomic_file file(folder_ + "/newest");
       file.write(std::to_string(step) + "\n");

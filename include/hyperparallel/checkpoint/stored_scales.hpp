@@ -27,15 +27,21 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
+namespace detail {
+
 struct plan_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+}  // namespace detail
 
 /// Rows and columns that one scale is of; 0: all.
 struct scale_grid {
   std::int64_t rows = 0, columns = 0;
   friend bool operator==(const scale_grid&, const scale_grid&) = default;
 };
+
+namespace detail {
 
 /// Scales of a weight that are read with it.
 struct stored_scales {
@@ -44,6 +50,8 @@ struct stored_scales {
 };
 
 inline bool is_eight_bits(std::string_view dtype) { return dtype == "F8_E4M3" || dtype == "F8_E5M2"; }
+
+}  // namespace detail
 
 /// What one scale of a weight is of, where these are extents of scales for it. `block`: of scales of blocks.
 inline std::optional<scale_grid> grid_of(const std::vector<std::int64_t>& weight,
@@ -65,6 +73,8 @@ inline scale_grid block_of(const numbers& sizes) {
   };
   return {size("scale_rows"), size("scale_columns")};
 }
+
+namespace detail {
 
 /// Has each rank keep dims of scales whole that the cuts of their weight do not cut.
 inline void keep_whole(set_layout& l, const std::string& scales, std::size_t rank, scale_grid g) {
@@ -99,7 +109,7 @@ inline void check_cuts(const set_layout& l, const std::string& weight, const std
     elements.push_back(l.slice_of(weight, extents, rank));
     for (std::size_t d = 0; d < dims; ++d)
       if (step[d] > 0 && elements.back()[d].begin % step[d] != 0)
-        throw plan_error(tensor_title(weight) + " would be cut at " + std::to_string(elements.back()[d].begin) +
+        throw plan_error(detail::tensor_title(weight) + " would be cut at " + std::to_string(elements.back()[d].begin) +
                          ", within a block of " + std::to_string(step[d]) + " with one scale");
   }
   for (std::int64_t rank = 0; rank < l.ranks(); ++rank) {
@@ -107,7 +117,7 @@ inline void check_cuts(const set_layout& l, const std::string& weight, const std
     for (std::size_t d = 0; d < dims; ++d)
       if (const std::int64_t end = elements[static_cast<std::size_t>(rank)][d].end;
           step[d] > 0 && std::min(blocks[d].end * step[d], extents[d]) != end)
-        throw plan_error(tensor_title(scales) + " would be cut at " + std::to_string(blocks[d].end) +
+        throw plan_error(detail::tensor_title(scales) + " would be cut at " + std::to_string(blocks[d].end) +
                          ", its weight at " + std::to_string(end));
   }
 }
@@ -126,14 +136,17 @@ inline std::map<std::string, stored_scales> scales_in(const std::vector<model_te
     const auto g = grid_of(weight.extents, t.extents, block);
     const bool is_number = (find_float(t.dtype) != nullptr && !is_eight_bits(t.dtype)) || t.dtype == "F8_E8M0";
     if (!g || !is_number)
-      throw plan_error(tensor_title(t.name) + " is " + typed_extents(t.dtype, t.extents) + ", no scales of " +
-                       typed_extents(weight.dtype, weight.extents) + " by blocks of " + std::to_string(block.rows) +
-                       " x " + std::to_string(block.columns) +
+      throw plan_error(detail::tensor_title(t.name) + " is " +
+                       hyperparallel::detail::typed_extents(t.dtype, t.extents) + ", no scales of " +
+                       hyperparallel::detail::typed_extents(weight.dtype, weight.extents) + " by blocks of " +
+                       std::to_string(block.rows) + " x " + std::to_string(block.columns) +
                        ", by rows or for the tensor; --sizes scale_rows=128,scale_columns=128 says other blocks");
     if (!found.emplace(weight.name, stored_scales{t, *g}).second)
-      throw plan_error(tensor_title(weight.name) + " has scales by two names");
+      throw plan_error(detail::tensor_title(weight.name) + " has scales by two names");
   }
   return found;
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

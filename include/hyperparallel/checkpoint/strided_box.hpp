@@ -31,6 +31,8 @@ struct index_range {
 
 using index_box = std::vector<index_range>;
 
+namespace detail {
+
 /// All of a tensor.
 inline index_box whole_box(const std::vector<std::int64_t>& extents) {
   index_box b;
@@ -73,6 +75,8 @@ inline void append_difference(std::vector<index_box>& to, index_box from, const 
     from[d] = taken[d];
   }
 }
+
+}  // namespace detail
 
 /// Elements of a box in another array: element `x` lies at offset + Σ (x_d - begin_d) · stride_d.
 struct placed_box {
@@ -139,8 +143,6 @@ inline void split_dim(std::vector<placed_box>& all, std::size_t d, std::int64_t 
   all = std::move(out);
 }
 
-}  // namespace detail
-
 /// The boxes of `p`, in the view `from`, in its refinement `to`. Precondition: `to` refines `from`, dim by dim.
 inline std::vector<placed_box> refine_box(const placed_box& p, const factored_dims& from, const factored_dims& to) {
   std::vector<placed_box> all = {p};
@@ -194,5 +196,7 @@ inline std::optional<std::pair<std::size_t, std::size_t>> overlap_in(const std::
       if (intersection_of(boxes[order[i]], boxes[order[k]])) return std::pair(order[i], order[k]);
   return {};
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

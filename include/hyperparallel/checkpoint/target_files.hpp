@@ -70,26 +70,26 @@ class target_files {
       std::vector<std::uint64_t> values;
       for (std::size_t t = 0; t < files_[f].tensors.size(); ++t) values.push_back(value_of(f, t));
       const std::string file = partial_.path_of(files_[f].name), text = header_text(files_[f], values, file);
-      write_all(open_[f], file, reinterpret_cast<const std::byte*>(text.data()), text.size(), 0);
+      detail::write_all(open_[f], file, reinterpret_cast<const std::byte*>(text.data()), text.size(), 0);
       if (::fsync(open_[f]) != 0) throw io_error("write", file, errno);
-      sync_folder(std::filesystem::path(file).parent_path().string());
+      detail::sync_folder(std::filesystem::path(file).parent_path().string());
     }
     for (const side_file& s : beside) write_side(s);
-    sync_folder(partial_.path_of(""));
+    detail::sync_folder(partial_.path_of(""));
   }
 
  private:
   static std::string header_text(const set_file& f, const std::vector<std::uint64_t>& checksums,
                                  const std::string& path) {
     namespace io = hyperparallel::detail;
-    safetensors_header header;
+    hyperparallel::detail::safetensors_header header;
     header.tensors = f.tensors;
     header.metadata = f.metadata;
     for (std::size_t t = 0; t < f.tensors.size(); ++t)
-      header.metadata[io::tensor_key + f.tensors[t].name] = checksum_text(checksums[t]);
+      header.metadata[io::tensor_key + f.tensors[t].name] = hyperparallel::detail::checksum_text(checksums[t]);
     header.metadata[io::algorithm_key] = io::algorithm_name;
     header.metadata[io::header_key] = std::string(io::checksum_digits, '0');
-    std::string text = write_safetensors_header(header, path);
+    std::string text = hyperparallel::detail::write_safetensors_header(header, path);
     const std::size_t place = io::seal_place(text);
     text.replace(place, io::checksum_digits, io::seal_of(text, place));
     return text;
@@ -110,7 +110,7 @@ class target_files {
       const std::int64_t size = data_.back() + (f.tensors.empty() ? 0 : f.tensors.back().end);
       if (::ftruncate(number, static_cast<off_t>(size)) != 0) throw io_error("write", file, errno);
       bytes += size;
-      sums_.add_file(bytes_of_tensors(f));
+      sums_.add_file(detail::bytes_of_tensors(f));
       is_read_again_.emplace_back(f.tensors.size(), false);
     }
     if (partial_.done().empty() && bytes > partial_.free_bytes())
@@ -126,7 +126,7 @@ class target_files {
     std::vector<std::byte> buffer(std::size_t{1} << 18);
     for (std::int64_t at = 0; at < e.end - e.begin;) {
       const auto n = static_cast<std::size_t>(std::min(e.end - e.begin - at, static_cast<std::int64_t>(buffer.size())));
-      read_all(open_[f], partial_.path_of(files_[f].name), buffer.data(), n, data_[f] + e.begin + at);
+      detail::read_all(open_[f], partial_.path_of(files_[f].name), buffer.data(), n, data_[f] + e.begin + at);
       sum.add(at, {buffer.data(), n});
       at += static_cast<std::int64_t>(n);
     }
@@ -138,7 +138,7 @@ class target_files {
     const int number = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (number < 0) throw io_error("write", file, errno);
     const hyperparallel::detail::open_file closes{number};
-    write_all(number, file, reinterpret_cast<const std::byte*>(s.text.data()), s.text.size(), 0);
+    detail::write_all(number, file, reinterpret_cast<const std::byte*>(s.text.data()), s.text.size(), 0);
     if (::fsync(number) != 0) throw io_error("write", file, errno);
   }
 

@@ -6,8 +6,8 @@
 //   Megatron-LM's map                      mp_rank_TT[_PPP][_EEE]/model.safetensors
 //   others                                 rank_tp0_pp1.safetensors
 //
-// Laws: each tensor of the model that is not left out goes into at least one file; a tensor of a file has all its parts. Errors:
-// layout_error, view_error, one line. O(tensors · rules + tensors of all files).
+// Laws: each tensor that is not left out goes into at least one file; a tensor of a file has all its parts. Errors: layout_error,
+// view_error, one line. O(tensors · rules + tensors of all files).
 
 #include <algorithm>
 #include <cstdint>
@@ -26,6 +26,14 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
+struct target_view {
+  set_view view;  ///< tensors as in the source, in its order
+  std::vector<set_file> files;
+  std::vector<std::string> not_carried{};  ///< tensors that no rule writes
+};
+
+namespace detail {
+
 struct target_request {
   set_layout layout;
   layout_map map;
@@ -35,16 +43,8 @@ struct target_request {
   bool is_tied = false;                       ///< the head is the table of the embedding
 };
 
-struct target_view {
-  set_view view;  ///< tensors as in the source, in its order
-  std::vector<set_file> files;
-  std::vector<std::string> not_carried{};  ///< tensors that no rule writes
-};
-
 /// Which elements of each tensor are written in what type, by default those of the source.
 using dtype_list = std::vector<std::string>;
-
-namespace detail {
 
 class target_writer {
  public:
@@ -130,7 +130,7 @@ class target_writer {
                          std::int64_t rank, const std::string& what, local_tensor& t) const {
     const model_tensor& m = out_.view.tensors[number];
     rank_part q{&part, rule.is.dims.empty() ? plain_view(m.extents.size()) : part.view,
-                {},    in_units(m.extents, m.dtype, tensor_title(m.name)),
+                {},    in_units(m.extents, m.dtype, detail::tensor_title(m.name)),
                 {},    number,
                 0};
     std::vector<std::int64_t> padded = q.whole;
@@ -144,7 +144,7 @@ class target_writer {
     numbers known = r_.sizes;
     if (!rule.join.empty()) known[rule.join] = extent;
     if (!part.taken.empty()) known[part.taken] = extent_before_taking(part, r_.sizes, what);
-    q.extents = solve_view(q.view, extents_of_box(q.slice), known, tensor_title(m.name));
+    q.extents = solve_view(q.view, extents_of_box(q.slice), known, detail::tensor_title(m.name));
     q.extents.erase(part.taken);
     for (const std::string& as : part.taken_as) q.extents[as] = extent_named(r_.sizes, as, what);
     return q;
@@ -156,7 +156,7 @@ class target_writer {
     const map_rule& rule = rule_of(one);
     const held_parts held = parts_held_by(one, rank);
     if (held[0].empty()) return false;
-    const std::string title = name_on(one, rank), what = tensor_title(title);
+    const std::string title = name_on(one, rank), what = detail::tensor_title(title);
     const model_tensor& first = out_.view.tensors[held[0][0].second];
     numbers extents;  // of the tensor's names
     std::vector<rank_part> all;
@@ -167,7 +167,8 @@ class target_writer {
       for (std::size_t k = 0; k < held[p].size(); ++k) {
         const model_tensor& m = out_.view.tensors[held[p][k].second];
         if (m.dtype != first.dtype)
-          throw view_error(what + " joins " + tensor_title(m.name) + ", which is " + m.dtype + ", with " + first.dtype);
+          throw view_error(what + " joins " + detail::tensor_title(m.name) + ", which is " + m.dtype + ", with " +
+                           first.dtype);
         all.push_back(part_on_rank(rule, part, extent, held[p][k].second, rank, what, t));
         all.back().at = static_cast<std::int64_t>(k);
         note_extents(extents, all.back().extents, rule.join, what);
@@ -223,7 +224,7 @@ class target_writer {
   void pad(std::vector<std::int64_t>& extents, const map_rule& rule, const std::string& name) const {
     const auto multiple = rule.rows_multiple->value(r_.sizes);
     if (!multiple || *multiple < 1 || *multiple > std::int64_t{1} << 40)
-      throw view_error(tensor_title(name) + ": the size " + rule.rows_multiple->text +
+      throw view_error(detail::tensor_title(name) + ": the size " + rule.rows_multiple->text +
                        " is not known; say it with --sizes");
     extents[0] = (extents[0] + *multiple - 1) / *multiple * *multiple;
   }
@@ -235,12 +236,13 @@ class target_writer {
       local_tensor t{};
       if (!make(one, rank, t)) continue;
       if (!names.insert(t.entry.name).second)
-        throw layout_error(tensor_title(t.entry.name) + " would be written twice");
+        throw layout_error(detail::tensor_title(t.entry.name) + " would be written twice");
       all.push_back(std::move(t));
     }
     // Larger elements first: each tensor then begins at a multiple of its element's size.
     std::vector<std::pair<int, std::size_t>> order;
-    for (std::size_t i = 0; i < all.size(); ++i) order.push_back({-dtype_bits(all[i].entry.dtype), i});
+    for (std::size_t i = 0; i < all.size(); ++i)
+      order.push_back({-hyperparallel::detail::dtype_bits(all[i].entry.dtype), i});
     std::sort(order.begin(), order.end());
     const std::size_t first = out_.files.size();
     out_.files.push_back(
@@ -248,7 +250,7 @@ class target_writer {
     std::int64_t at = 0;
     for (const auto& [bits, number_of] : order) {
       local_tensor& t = all[number_of];
-      const std::int64_t bytes = entry_bytes("write", out_.files.back().name, t.entry);
+      const std::int64_t bytes = hyperparallel::detail::entry_bytes("write", out_.files.back().name, t.entry);
       if (splits() && at > 0 && at + bytes > r_.largest_file) {
         out_.files.push_back({"", "", 0, {}, {}, 0, 0, {}});
         at = 0;
@@ -285,8 +287,6 @@ class target_writer {
   target_view out_;
 };
 
-}  // namespace detail
-
 inline target_view make_target_view(const std::vector<model_tensor>& source, const dtype_list& dtypes,
                                     const target_request& r) {
   for (const layout_axis& a : r.layout.axes)
@@ -295,5 +295,7 @@ inline target_view make_target_view(const std::vector<model_tensor>& source, con
                          "; known: tp, pp, ep");
   return detail::target_writer(source, dtypes, r).write();
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

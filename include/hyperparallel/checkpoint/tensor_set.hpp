@@ -36,6 +36,10 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
+namespace detail {
+using hyperparallel::detail::tensor_title;
+}
+
 struct set_file {
   std::string path;
   std::string name;  ///< within the folder
@@ -46,11 +50,15 @@ struct set_file {
   std::map<std::string, std::string> metadata{};  ///< texts of the header, checksums left out
 };
 
+namespace detail {
+
 inline std::vector<std::int64_t> bytes_of_tensors(const set_file& f) {
   std::vector<std::int64_t> bytes;
   for (const tensor_entry& t : f.tensors) bytes.push_back(t.end - t.begin);
   return bytes;
 }
+
+}  // namespace detail
 
 enum class set_form : unsigned char { whole, megatron_ranks, ranks };
 
@@ -61,17 +69,17 @@ struct tensor_set {
   nlohmann::json manifest{};  ///< null where there is none
 };
 
+namespace detail {
+
 /// The name of what `hp reshard` writes beside files of ranks.
 inline constexpr const char* set_manifest = "hyperparallel_set.json";
 /// Longer indexes and manifests are refused.
 inline constexpr std::int64_t largest_set_index = 100'000'000;
 
-namespace detail {
-
 namespace fs = std::filesystem;
 
 inline set_file open_set_file(const std::string& path, const std::string& name) {
-  const safetensors_file file(path);
+  const hyperparallel::detail::safetensors_file file(path);
   set_file f{path, name, file.data_begin(), file.header().tensors, file.checksums(), 0, 0, file.header().metadata};
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0) throw io_error("read", path, errno);
@@ -147,7 +155,7 @@ inline set_index parse_set_index(const nlohmann::json& d, const std::string& pat
   for (const auto& [tensor, file] : d["weight_map"].items()) {
     if (!file.is_string())
       throw io_error("read", path,
-                     tensor_title(tensor) + " is in " + shown_json(file) + ", which is no name of a file");
+                     detail::tensor_title(tensor) + " is in " + shown_json(file) + ", which is no name of a file");
     index.file_of[tensor] = file.get<std::string>();
   }
   if (d.contains("metadata") && d["metadata"].is_object() && d["metadata"].contains("total_size")) {
@@ -175,20 +183,22 @@ inline void open_indexed(tensor_set& s, const fs::path& folder, const std::strin
   for (const set_file& f : s.files)
     for (const tensor_entry& t : f.tensors) {
       if (const auto [before, is_new] = holder.emplace(t.name, &f); !is_new)
-        throw io_error("read", f.path, tensor_title(t.name) + " is in " + quoted_path(before->second->name) + ", too");
+        throw io_error("read", f.path,
+                       detail::tensor_title(t.name) + " is in " + quoted_path(before->second->name) + ", too");
       const auto named = index.file_of.find(t.name);
       if (named == index.file_of.end())
-        throw io_error("read", path, tensor_title(t.name) + " of " + quoted_path(f.name) + " is not in the index");
+        throw io_error("read", path,
+                       detail::tensor_title(t.name) + " of " + quoted_path(f.name) + " is not in the index");
       if (named->second != f.name)
         throw io_error("read", path,
-                       tensor_title(t.name) + " is said to be in " + quoted_path(named->second) + ", it is in " +
-                           quoted_path(f.name));
+                       detail::tensor_title(t.name) + " is said to be in " + quoted_path(named->second) +
+                           ", it is in " + quoted_path(f.name));
       bytes += t.end - t.begin;
     }
   for (const auto& [tensor, name] : index.file_of)
     if (!holder.contains(tensor))
       throw io_error("read", path,
-                     tensor_title(tensor) + " is said to be in " + quoted_path(name) + ", which lacks it");
+                     detail::tensor_title(tensor) + " is said to be in " + quoted_path(name) + ", which lacks it");
   if (index.bytes != 0 && index.bytes != bytes)
     throw io_error(
         "read", path,
@@ -236,8 +246,6 @@ inline set_file open_rank_folder(const fs::path& folder, const std::string& rank
   return open_set_file(path_within(folder, name, path), name);
 }
 
-}  // namespace detail
-
 inline tensor_set open_tensor_set(const std::string& path) {
   namespace fs = std::filesystem;
   tensor_set s;
@@ -281,5 +289,7 @@ inline tensor_set open_tensor_set(const std::string& path) {
   for (const std::string& n : names) detail::refuse_pickle((folder / n).string());
   throw io_error("read", path, "there is no .safetensors file and no index");
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

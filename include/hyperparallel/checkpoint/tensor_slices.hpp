@@ -38,6 +38,8 @@ struct sliced_tensor {
   std::vector<tensor_slice> slices;
 };
 
+namespace detail {
+
 /// The key of the identifier of a set, in its manifest and in the headers of its files.
 inline constexpr const char* set_key = "set";
 /// Dims of a tensor in a manifest, at most.
@@ -56,8 +58,6 @@ inline nlohmann::json slices_json(const std::vector<sliced_tensor>& all) {
   }
   return d;
 }
-
-namespace detail {
 
 /// Reads the list of a manifest and holds it against the headers of the files.
 class slice_reader {
@@ -82,7 +82,8 @@ class slice_reader {
     for (const set_file& f : s_.files) {
       there += f.tensors.size();
       for (const tensor_entry& t : f.tensors)
-        if (!list.contains(t.name)) throw io_error("read", f.path, tensor_title(t.name) + " is not in the manifest");
+        if (!list.contains(t.name))
+          throw io_error("read", f.path, detail::tensor_title(t.name) + " is not in the manifest");
     }
     if (used != there)
       throw io_error("read", path_,
@@ -92,7 +93,7 @@ class slice_reader {
 
  private:
   [[noreturn]] void refuse(const std::string& name, const std::string& why) const {
-    throw io_error("read", path_, tensor_title(name) + " " + why);
+    throw io_error("read", path_, detail::tensor_title(name) + " " + why);
   }
   /// Files of another set than that of the manifest are refused.
   void check_set() const {
@@ -114,7 +115,7 @@ class slice_reader {
                           d["slices"].is_array() && !d["slices"].empty();
     if (!is_whole) refuse(name, "has no 'dtype', 'extents' and 'slices'");
     sliced_tensor t{name, d["dtype"].get<std::string>(), {}, {}};
-    if (dtype_bits(t.dtype) == 0) refuse(name, "has the unknown dtype " + quoted_path(t.dtype));
+    if (hyperparallel::detail::dtype_bits(t.dtype) == 0) refuse(name, "has the unknown dtype " + quoted_path(t.dtype));
     for (const nlohmann::json& e : d["extents"]) {
       if (!is_count(e)) refuse(name, "has the extent " + shown_json(e));
       t.extents.push_back(e.get<std::int64_t>());
@@ -138,13 +139,14 @@ class slice_reader {
     }
     const auto file = static_cast<std::size_t>(s.file);
     const auto found = places_[file].find(t.name);
-    if (found == places_[file].end()) throw io_error("read", s_.files[file].path, tensor_title(t.name) + " is missing");
+    if (found == places_[file].end())
+      throw io_error("read", s_.files[file].path, detail::tensor_title(t.name) + " is missing");
     s.tensor = found->second;
     const tensor_entry& e = s_.files[file].tensors[static_cast<std::size_t>(s.tensor)];
     if (e.dtype != t.dtype || e.extents != extents_of_box(s.box))
       throw io_error("read", s_.files[file].path,
-                     tensor_title(t.name) + " is " + typed_extents(e.dtype, e.extents) + ", by the manifest " +
-                         typed_extents(t.dtype, extents_of_box(s.box)));
+                     detail::tensor_title(t.name) + " is " + hyperparallel::detail::typed_extents(e.dtype, e.extents) +
+                         ", by the manifest " + hyperparallel::detail::typed_extents(t.dtype, extents_of_box(s.box)));
     return s;
   }
 
@@ -174,8 +176,6 @@ class slice_reader {
   std::vector<std::map<std::string, int, std::less<>>> places_;  ///< of the tensors of each file
 };
 
-}  // namespace detail
-
 /// Whether the manifest of a set lists slices.
 inline bool lists_slices(const tensor_set& s) { return s.manifest.is_object() && s.manifest.contains("tensors"); }
 
@@ -193,5 +193,7 @@ inline std::vector<sliced_tensor> slices_of(const tensor_set& s) {
     }
   return all;
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

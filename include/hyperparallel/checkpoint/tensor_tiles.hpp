@@ -11,7 +11,7 @@
 
 #include <hyperparallel/checkpoint/strided_box.hpp>
 
-namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+namespace hyperparallel { inline namespace v0_2 { namespace reshard { namespace detail {
 
 class tensor_tiles {
  public:
@@ -75,4 +75,4 @@ class tensor_tiles {
   bool is_cut_ = false;
 };
 
-}}}  // namespace hyperparallel::v0_2::reshard
+}}}}  // namespace hyperparallel::v0_2::reshard::detail

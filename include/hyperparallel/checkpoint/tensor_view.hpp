@@ -23,9 +23,13 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
+namespace detail {
+
 struct view_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+}  // namespace detail
 
 /// Names of each dim, outermost first.
 struct tensor_view {
@@ -38,6 +42,8 @@ struct tensor_view {
     return all;
   }
 };
+
+namespace detail {
 
 /// One name a dim, which no text has.
 inline tensor_view plain_view(std::size_t rank) {
@@ -114,5 +120,7 @@ inline numbers solve_view(const tensor_view& v, const std::vector<std::int64_t>&
   }
   return solved;
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard

@@ -25,7 +25,7 @@ struct alignas(64) controller::program_state {
 };
 
 struct controller::running {
-  firing_gate gate;
+  detail::firing_gate gate;
   std::int64_t until = 0;
   std::chrono::steady_clock::time_point began{};
   std::mutex of_failed;
@@ -64,7 +64,7 @@ HYPERPARALLEL_BODY controller::controller(const program_graph& graph, const grou
 // ---- names and texts ----
 
 HYPERPARALLEL_BODY int controller::program_called(const std::string& name) const {
-  const int p = find_program(graph_, name.c_str());
+  const int p = detail::find_program(graph_, name.c_str());
   if (p < 0) throw program_error("no program of the graph is called " + name);
   return p;
 }
@@ -346,7 +346,7 @@ HYPERPARALLEL_BODY bool controller::any_can_fire(std::span<const int> programs) 
 }
 
 HYPERPARALLEL_BODY void controller::work(std::span<const int> programs, std::span<const int> all) {
-  firing_gate& gate = running_->gate;
+  detail::firing_gate& gate = running_->gate;
   while (!gate.stops()) {
     bool fired = false, is_left = false;
     for (const int p : programs) {
@@ -385,7 +385,7 @@ HYPERPARALLEL_BODY void controller::join_others() {
 }
 
 HYPERPARALLEL_BODY run_result controller::run(std::int64_t firings) {
-  std::vector<std::vector<int>> lists = thread_lists(graph_, options_.link == nullptr ? options_.threads : 1);
+  std::vector<std::vector<int>> lists = detail::thread_lists(graph_, options_.link == nullptr ? options_.threads : 1);
   if (options_.link != nullptr) std::erase_if(lists[0], [&](int p) { return !is_here(p); });
   for (int p = 0; p < graph_.program.size; ++p) {
     program_state& s = *program_[static_cast<std::size_t>(p)];

@@ -108,16 +108,17 @@ class edge_plan {
     if (from_.home[source] < 0 || to_.home[target] < 0)
       refuse(names + ": the tensor of the " + (from_.home[source] < 0 ? "writer" : "reader") +
              " has no value between steps");
-    visit_homes(to_, target, [&](int v) { plan(from_.home[source], v, names); });
+    detail::visit_homes(to_, target, [&](int v) { plan(from_.home[source], v, names); });
   }
 
   void plan(int source, int target, const std::string& names) {
     const graph_tensor& tensor = from_.graph.tensor[from_.value[source].tensor];
-    const int first_source = first_rank_of(from_, part_of_value(from_, source)),
-              first_target = first_rank_of(to_, part_of_value(to_, target));
+    const int first_source = first_rank_of(from_, detail::part_of_value(from_, source)),
+              first_target = first_rank_of(to_, detail::part_of_value(to_, target));
     const auto side = [&](const sharded_program& p, int value, const std::vector<int>& ranks, int first) {
-      return tensor_side{
-          p.value[value].layout, tensor.shape, {ranks_of_part(p, part_of_value(p, value)), ranks.data() + first}};
+      return tensor_side{p.value[value].layout,
+                         tensor.shape,
+                         {detail::ranks_of_part(p, detail::part_of_value(p, value)), ranks.data() + first}};
     };
     const tensor_side held = side(from_, source, from_ranks_, first_source),
                       wanted = side(to_, target, to_ranks_, first_target);
@@ -132,7 +133,7 @@ class edge_plan {
       const auto bytes = static_cast<std::size_t>(volume(own) * element);
       const extent_t has = here < 0 ? 0 : volume(intersection(own, box_of(from_, source, here)));
       const receiver_records all = r.plan.step_count == 0
-                                       ? whole_block_records(here, static_cast<std::int64_t>(bytes), true)
+                                       ? detail::whole_block_records(here, static_cast<std::int64_t>(bytes), true)
                                        : records_of(r.plan, 0, at, moved_element(static_cast<std::size_t>(element)));
       for (const step_record& one : all.record) {
         const int from = *all.senders(one);

@@ -14,7 +14,7 @@
 #include <condition_variable>
 #include <mutex>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class firing_gate {
  public:
@@ -71,4 +71,4 @@ class firing_gate {
   bool stands_still_ = false;
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

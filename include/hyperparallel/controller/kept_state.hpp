@@ -28,9 +28,9 @@ class kept_state {
       const graph_tensor& one = p.graph.tensor[t];
       if ((one.kind != graph_tensor_kind::parameter && one.kind != graph_tensor_kind::state) || one.replaces >= 0)
         continue;
-      visit_homes(p, t, [&](int v) {
-        const int part = part_of_value(p, v);
-        for (int r = 0; r < ranks_of_part(p, part); ++r)
+      detail::visit_homes(p, t, [&](int v) {
+        const int part = detail::part_of_value(p, v);
+        for (int r = 0; r < detail::ranks_of_part(p, part); ++r)
           if (const int rank = first_rank_of(p, part) + r; run.world().hosts(rank))
             block_.push_back({v, rank, static_cast<std::size_t>(volume(box_of(p, v, r)) * bytes_of(one.type)), {}});
       });

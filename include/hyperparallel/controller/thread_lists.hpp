@@ -11,7 +11,7 @@
 
 #include <hyperparallel/groups/program_graph.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// `threads`: at most so many lists; 0: as many as there are rows.
 inline std::vector<std::vector<int>> thread_lists(const program_graph& g, int threads) {
@@ -33,4 +33,4 @@ inline std::vector<std::vector<int>> thread_lists(const program_graph& g, int th
   return lists;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -167,12 +167,12 @@ void run_on_views(std::tuple<X...>*, std::tuple<R...>*, std::index_sequence<O...
                                                        at.result[I].template view<R>()...);
 }
 
-}  // namespace detail
-
 /// The types of the results of `Operator` on these operands, one for each element type of `Elements…`.
 template <operator_type Operator, class ElementTuple, dtensor_type... Operands>
 using result_tensors = typename detail::result_list<Operator, std::tuple<Operands...>, ElementTuple,
                                                     std::make_index_sequence<std::tuple_size_v<ElementTuple>>>::type;
+
+}  // namespace detail
 
 /// Whether `Operator` takes these tensors, layouts and extents; silent when not.
 template <class Operator, class First, class... Rest>
@@ -187,15 +187,15 @@ template <operator_type Operator, element_type... Elements, class Kernel, dtenso
 auto apply_by(const factor_rule& rule, const Kernel& function, const First& first, const Rest&... rest) {
   using elements =
       std::conditional_t<sizeof...(Elements) == 0, std::tuple<typename First::element>, std::tuple<Elements...>>;
-  using results = result_tensors<Operator, elements, First, Rest...>;
+  using results = detail::result_tensors<Operator, elements, First, Rest...>;
   using operand_elements = std::tuple<typename First::element, typename Rest::element...>;
   constexpr std::size_t count = std::tuple_size_v<elements>;
   static_assert(Operator::rule.result_count == 0 || count == static_cast<std::size_t>(Operator::rule.result_count),
                 "one element type for each result");
   const dynamic_dtensor operands[] = {first.dynamic(), rest.dynamic()...};
   return [&]<std::size_t... I>(std::index_sequence<I...> every) {
-    const data_type types[] = {data_type_of<std::tuple_element_t<I, elements>>...};
-    const std::vector<dynamic_dtensor> made = apply_rule(rule, operands, types, [&](const local_operation& at) {
+    const data_type types[] = {detail::data_type_of<std::tuple_element_t<I, elements>>...};
+    const std::vector<dynamic_dtensor> made = detail::apply_rule(rule, operands, types, [&](const local_operation& at) {
       detail::run_on_views<Operator>(static_cast<operand_elements*>(nullptr), static_cast<elements*>(nullptr),
                                      std::make_index_sequence<1 + sizeof...(Rest)>{}, every, function, at);
     });
@@ -212,11 +212,15 @@ auto apply(const Kernel& function, const First& first, const Rest&... rest) {
   return apply_by<Operator, Elements...>(Operator::rule, function, first, rest...);
 }
 
+namespace detail {
+
 /// An operator that only tells the extents of each block anew, see apply_view.
 template <operator_type Operator, dtensor_type X>
 auto apply_as_view(const X& x) {
   using results = result_tensors<Operator, std::tuple<typename X::element>, X>;
   return std::tuple_element_t<0, results>(apply_view(Operator::rule, x.dynamic()));
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -22,6 +22,8 @@ struct local_operation {
   const factor_rule* rule = nullptr;
 };
 
+namespace detail {
+
 /// Operands as they meet the operator, and what its results are.
 struct placed_operation {
   std::vector<dynamic_dtensor> operands;
@@ -34,13 +36,9 @@ struct placed_operation {
 placed_operation place_operation(const factor_rule& rule, std::span<const dynamic_dtensor> operands,
                                  std::span<const data_type> types);
 
-namespace detail {
-
 std::vector<dynamic_dtensor> apply_rule(const factor_rule& rule, std::span<const dynamic_dtensor> operands,
                                         std::span<const data_type> types,
                                         void (*call)(const void* work, const local_operation& at), const void* work);
-
-}  // namespace detail
 
 /// Runs `work(const local_operation&)`, a kernel, at every position. Throws as `place_operation`, and rank_error where
 /// the kernel throws.
@@ -57,6 +55,8 @@ std::vector<dynamic_dtensor> apply_rule(const factor_rule& rule, std::span<const
 /// result shares the operand's blocks. Domain: the local blocks of operand and result have the same elements in the
 /// same order.
 dynamic_dtensor apply_view(const factor_rule& rule, const dynamic_dtensor& x);
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2
 

@@ -10,7 +10,7 @@
 #include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 HYPERPARALLEL_BODY placed_operation place_operation(const factor_rule& rule, std::span<const dynamic_dtensor> operands,
                                                     std::span<const data_type> types) {
@@ -38,8 +38,6 @@ HYPERPARALLEL_BODY placed_operation place_operation(const factor_rule& rule, std
     r.operands.push_back(redistribute(operands[static_cast<std::size_t>(o)], placed.operand[o]));
   return r;
 }
-
-namespace detail {
 
 HYPERPARALLEL_BODY std::vector<dynamic_dtensor> apply_rule(const factor_rule& rule,
                                                            std::span<const dynamic_dtensor> operands,
@@ -69,8 +67,6 @@ HYPERPARALLEL_BODY std::vector<dynamic_dtensor> apply_rule(const factor_rule& ru
   return results;
 }
 
-}  // namespace detail
-
 HYPERPARALLEL_BODY dynamic_dtensor apply_view(const factor_rule& rule, const dynamic_dtensor& x) {
   const data_type type = x.type();
   const placed_operation placed = place_operation(rule, {&x, 1}, {&type, 1});
@@ -79,4 +75,4 @@ HYPERPARALLEL_BODY dynamic_dtensor apply_view(const factor_rule& rule, const dyn
   return {x.group(), placed.results[0], std::move(blocks)};
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

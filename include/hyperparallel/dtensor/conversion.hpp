@@ -35,16 +35,18 @@ coordinate first_holder(const layout_value& l, const coordinate& c);
 template <class Visit>
 void for_each_run_of(const box& place, const shape& whole, const Visit& visit) {
   const shape local = shape_of(place);
-  const kernels::steps outer = kernels::row_major_steps(whole);
+  const kernels::steps outer = kernels::detail::row_major_steps(whole);
   extent_t start = 0;
   for (int d = 0; d < place.rank; ++d) start += place.dim[d].begin * outer.along[d];
   const kernels::steps array[1] = {outer};
-  kernels::for_each_run(kernels::loops_over(local, array), [&](const auto& offset, extent_t n, const auto& stride) {
-    if (stride[0] == 1 || n == 1)
-      visit(start + offset[0], n);
-    else
-      for (extent_t i = 0; i < n; ++i) visit(start + offset[0] + i * stride[0], extent_t{1});
-  });
+  kernels::detail::for_each_run(kernels::detail::loops_over(local, array),
+                                [&](const auto& offset, extent_t n, const auto& stride) {
+                                  if (stride[0] == 1 || n == 1)
+                                    visit(start + offset[0], n);
+                                  else
+                                    for (extent_t i = 0; i < n; ++i)
+                                      visit(start + offset[0] + i * stride[0], extent_t{1});
+                                });
 }
 
 }  // namespace detail
@@ -52,8 +54,8 @@ void for_each_run_of(const box& place, const shape& whole, const Visit& visit) {
 /// The tensor whose element number i is f(i); partial states are made by a fill. Throws layout_error, dtensor_error.
 template <element_type T, class Function>
 dynamic_dtensor generate(const rank_group& group, const shape& s, const layout_value& layout, const Function& f) {
-  const tensor_description whole{data_type_of<T>, s, reduced_layout(layout)};
-  const dynamic_dtensor made = make_dtensor(group, whole, "generate", [&](int, const local_block& b) {
+  const tensor_description whole{detail::data_type_of<T>, s, detail::reduced_layout(layout)};
+  const dynamic_dtensor made = detail::make_dtensor(group, whole, "generate", [&](int, const local_block& b) {
     T* to = reinterpret_cast<T*>(b.data);
     detail::for_each_run_of(b.place, s, [&](extent_t first, extent_t n) {
       for (extent_t i = 0; i < n; ++i) *to++ = f(first + i);
@@ -69,8 +71,8 @@ dynamic_dtensor distribute(const rank_group& group, const shape& s, const layout
   if (static_cast<extent_t>(whole.size()) != element_count(s).value)
     throw dtensor_error(std::to_string(whole.size()) + " elements for a tensor of " +
                         std::to_string(element_count(s).value));
-  const tensor_description what{data_type_of<T>, s, reduced_layout(layout)};
-  const dynamic_dtensor made = make_dtensor(group, what, "distribute", [&](int, const local_block& b) {
+  const tensor_description what{detail::data_type_of<T>, s, detail::reduced_layout(layout)};
+  const dynamic_dtensor made = detail::make_dtensor(group, what, "distribute", [&](int, const local_block& b) {
     copy_box(copy_between(detail::whole_box(s), b.place, b.place, static_cast<int>(sizeof(T))),
              reinterpret_cast<const std::byte*>(whole.data()), b.data);
   });
@@ -83,7 +85,7 @@ dynamic_dtensor distribute(const rank_group& group, const shape& s, const layout
 template <element_type T>
 dynamic_dtensor from_local(const rank_group& group, const shape& s, const layout_value& layout,
                            std::span<const std::span<const T>> blocks) {
-  const tensor_description what{data_type_of<T>, s, layout};
+  const tensor_description what{detail::data_type_of<T>, s, layout};
   dynamic_dtensor::check(group, what);
   if (static_cast<int>(blocks.size()) != group.ranks())
     throw dtensor_error(std::to_string(blocks.size()) + " blocks for " + std::to_string(group.ranks()) + " ranks");
@@ -94,7 +96,7 @@ dynamic_dtensor from_local(const rank_group& group, const shape& s, const layout
       throw dtensor_error("block " + std::to_string(p) + " has " + std::to_string(given) + " elements, its slice " +
                           std::to_string(expected));
   }
-  return make_dtensor(group, what, "from_local", [&](int p, const local_block& b) {
+  return detail::make_dtensor(group, what, "from_local", [&](int p, const local_block& b) {
     const std::span<const T> from = blocks[static_cast<std::size_t>(p)];
     if (!from.empty()) std::memcpy(b.data, from.data(), from.size_bytes());
   });

@@ -201,7 +201,7 @@ class custom_sharded<inputs<In...>, outputs<Out...>, OnMismatch, Function> {
     const auto look = [&](const auto& one) {
       if constexpr (is_dtensor<std::remove_cvref_t<decltype(one)>>) {
         if (group == nullptr) group = &one.group();
-        if (!(*group == one.group())) throw group_error("custom_shard", number, "argument");
+        if (!(*group == one.group())) throw detail::group_error("custom_shard", number, "argument");
       }
       ++number;
     };

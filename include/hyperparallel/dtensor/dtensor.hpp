@@ -92,9 +92,9 @@ class dtensor {
 
   /// Throws dtensor_error where type, shape or layout of `x` are not those of this type.
   explicit dtensor(dynamic_dtensor x) : tensor_(std::move(x)) {
-    if (tensor_.type() != data_type_of<T>)
+    if (tensor_.type() != detail::data_type_of<T>)
       throw dtensor_error(std::string("element_types_differ: ") + name_of(tensor_.type()) + " for " +
-                          name_of(data_type_of<T>));
+                          name_of(detail::data_type_of<T>));
     if (!matches(Extents::declared, tensor_.shape())) throw dtensor_error("extents_differ_from_the_declared_ones");
     if (!(tensor_.layout() == Layout::value)) throw dtensor_error("layouts_differ");
   }
@@ -128,7 +128,7 @@ class dtensor {
 
   /// The same values without partial states.
   auto reduce_partial() const {
-    using reduced = placed_layout<mesh, digits_of_layout(reduced_layout(Layout::value))>;
+    using reduced = placed_layout<mesh, detail::digits_of_layout(detail::reduced_layout(Layout::value))>;
     return redistribute<reduced>();
   }
 

@@ -34,6 +34,8 @@ struct tensor_description {
   friend bool operator==(const tensor_description&, const tensor_description&) = default;
 };
 
+namespace detail {
+
 /// The extents of a box.
 constexpr shape shape_of(const box& b) {
   shape s;
@@ -41,6 +43,8 @@ constexpr shape shape_of(const box& b) {
   for (int d = 0; d < b.rank; ++d) s.extent[d] = b.dim[d].end - b.dim[d].begin;
   return s;
 }
+
+}  // namespace detail
 
 /// One position's block as work on it sees it: where it lies in the whole tensor, and its bytes.
 template <class Byte>
@@ -56,14 +60,18 @@ struct basic_local_block {
   /// The block as a view of T. Domain: T stores `type`.
   template <class T>
   tensor_view<element<T>> view() const {
-    return {reinterpret_cast<element<T>*>(data), shape_of(place)};
+    return {reinterpret_cast<element<T>*>(data), detail::shape_of(place)};
   }
 };
 using local_block = basic_local_block<std::byte>;
 using const_local_block = basic_local_block<const std::byte>;
 
+namespace detail {
+
 /// Bytes that read as zero until they are written, freed with their last handle.
 std::shared_ptr<std::byte> allocate_block(std::int64_t bytes);
+
+}  // namespace detail
 
 class dynamic_dtensor {
  public:
@@ -82,7 +90,7 @@ class dynamic_dtensor {
 
   /// Domain of all that take a position: 0 ≤ position < ranks().
   box local_box(int position) const { return slice_at(layout(), shape(), coordinates_of(layout().mesh, position)); }
-  hyperparallel::shape local_shape(int position) const { return shape_of(local_box(position)); }
+  hyperparallel::shape local_shape(int position) const { return detail::shape_of(local_box(position)); }
   const block& shared_block(int position) const { return state_->blocks[static_cast<std::size_t>(position)]; }
   const std::byte* data(int position) const { return shared_block(position).get(); }
   const_local_block local(int position) const { return {data(position), type(), local_box(position), shape()}; }
@@ -90,8 +98,9 @@ class dynamic_dtensor {
   /// The elements of a position's block. Throws dtensor_error when T is not what the tensor stores.
   template <element_type T>
   std::span<const T> to_local(int position) const {
-    if (data_type_of<T> != type())
-      throw dtensor_error(std::string("the tensor stores ") + name_of(type()) + ", not " + name_of(data_type_of<T>));
+    if (detail::data_type_of<T> != type())
+      throw dtensor_error(std::string("the tensor stores ") + name_of(type()) + ", not " +
+                          name_of(detail::data_type_of<T>));
     return {reinterpret_cast<const T*>(data(position)), static_cast<std::size_t>(volume(local_box(position)))};
   }
 
@@ -110,6 +119,8 @@ class dynamic_dtensor {
 inline std::int64_t block_bytes(const tensor_description& what, const box& b) {
   return volume(b) * bytes_of(what.type);
 }
+
+namespace detail {
 
 /// A tensor whose blocks `write(position, local_block)` fills, on the threads of the group; blocks read as zero before.
 /// Throws as the constructor of dynamic_dtensor, and rank_error where `write` throws.
@@ -132,6 +143,8 @@ constexpr layout_value reduced_layout(layout_value l) {
   for (int a = 0; a < l.mesh.axis_count; ++a) l.partial[a] = reduce_op::none;
   return l;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2
 

@@ -15,10 +15,14 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 HYPERPARALLEL_BODY std::shared_ptr<std::byte> allocate_block(std::int64_t bytes) {
   auto owner = std::make_shared<arena>(bytes);
   return {owner, owner->data()};
 }
+
+}  // namespace detail
 
 HYPERPARALLEL_BODY dynamic_dtensor::dynamic_dtensor(rank_group group, const tensor_description& what,
                                                     std::vector<block> blocks)

@@ -22,6 +22,8 @@ struct dynamic_extent {
 };
 inline constexpr dynamic_extent dyn{};
 
+namespace detail {
+
 constexpr bool is_dynamic(extent_t extent) { return extent < 0; }
 
 /// Whether every extent is known.
@@ -31,12 +33,14 @@ constexpr bool is_static(const shape& s) {
   return true;
 }
 
+}  // namespace detail
+
 /// Whether `actual` is of the extents that `declared` describes. O(dims).
 constexpr bool matches(const shape& declared, const shape& actual) {
   if (declared.rank != actual.rank) return false;
   for (int d = 0; d < declared.rank; ++d) {
     const extent_t e = declared.extent[d], n = actual.extent[d];
-    if (is_dynamic(e) ? n < 0 || n % -e != 0 : n != e) return false;
+    if (detail::is_dynamic(e) ? n < 0 || n % -e != 0 : n != e) return false;
   }
   return true;
 }
@@ -120,8 +124,6 @@ constexpr factor_knowledge know_factors(const factor_rule& rule, const shape* op
   return k;
 }
 
-}  // namespace detail
-
 /// The declared extents of result `index`: `result_shape` for operands some of whose extents are dynamic, and for a rule
 /// that creates factors of dynamic extents, written as those of dims. O(terms).
 constexpr result_shape_result result_extents(const factor_rule& rule, const shape* operand, int count, int index = 0) {
@@ -146,5 +148,7 @@ constexpr result_shape_result result_extents(const factor_rule& rule, const shap
   }
   return r;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -167,7 +167,7 @@ auto value_and_gradient(const Program& program, const Argument&... arguments) {
     using tensor = typename source::tensor;
     using seed = detail::gradient_tensor<tensor>;
     using nodes = typename detail::listed_nodes<boost::mp11::mp_list<>, typename source::node_type>::type;
-    gradient_parts parts{{made.origin().node, source::result, 0, ones<seed>(made.value().group()).dynamic()}};
+    detail::gradient_parts parts{{made.origin().node, source::result, 0, ones<seed>(made.value().group()).dynamic()}};
     const auto left = detail::walk_back<boost::mp11::mp_list<detail::part_type<source, seed>>>(
         parts, boost::mp11::mp_reverse<nodes>{});
     return [&]<std::size_t... Number>(std::index_sequence<Number...>) {

@@ -11,7 +11,7 @@
 #include <hyperparallel/dtensor/dynamic_dtensor.hpp>
 #include <hyperparallel/exec/light_vector.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// A step of a program, or one of its arguments. `kind` is the address of something that nodes of one type share.
 struct gradient_node {
@@ -44,7 +44,7 @@ dynamic_dtensor joined_sum(const std::vector<dynamic_dtensor>& terms);
 /// Gives up the parts of all nodes of a kind.
 void forget_kind(gradient_parts& parts, const void* kind);
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/dtensor/gradient_parts.ipp>

@@ -22,8 +22,10 @@ HYPERPARALLEL_BODY std::int64_t next_node_number() {
 
 }  // namespace detail
 
-HYPERPARALLEL_BODY gradient_node::gradient_node(const void* of, std::vector<shape> made)
+HYPERPARALLEL_BODY detail::gradient_node::gradient_node(const void* of, std::vector<shape> made)
     : kind(of), number(detail::next_node_number()), results(std::move(made)) {}
+
+namespace detail {
 
 HYPERPARALLEL_BODY detail::light_vector<std::shared_ptr<const gradient_node>> nodes_of_kind(const gradient_parts& parts,
                                                                                             const void* kind) {
@@ -79,5 +81,7 @@ HYPERPARALLEL_BODY void forget_kind(gradient_parts& parts, const void* kind) {
     if (p.node->kind != kind) others.push_back(std::move(p));
   parts = std::move(others);
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -11,9 +11,7 @@
 
 #include <hyperparallel/dtensor/dynamic_dtensor.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Throws dtensor_error; `element` is of the block, row-major.
 [[noreturn]] inline void refuse_index(const const_local_block& block, extent_t element, extent_t index,
@@ -28,8 +26,6 @@ namespace detail {
   throw dtensor_error("index " + std::to_string(index) + " at [" + at + "], expected 0 to " +
                       std::to_string(limit - 1));
 }
-
-}  // namespace detail
 
 /// Element i of the block is in [0, limit[i mod limits]), or it is `*also`. Throws dtensor_error.
 template <std::integral I>
@@ -50,4 +46,4 @@ void check_indices(const const_local_block& block, const const_local_block& of, 
   check_indices<I>(block, &of.whole.extent[dim], 1);
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

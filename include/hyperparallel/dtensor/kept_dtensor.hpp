@@ -51,6 +51,8 @@ class keeper_scope {
   tensor_keeper* former_;
 };
 
+namespace detail {
+
 /// A tensor that is needed once more. Throws what the keeper throws.
 class kept_dtensor {
  public:
@@ -67,5 +69,7 @@ class kept_dtensor {
   std::shared_ptr<const dynamic_dtensor> plain_;
   std::shared_ptr<kept_tensor> kept_;
 };
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -15,9 +15,7 @@
 #include <hyperparallel/dtensor/listed_operation.hpp>
 #include <hyperparallel/operators/gradient_fit.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 constexpr gradient_writer written_gradient(const operator_value& o, int operands) {
   gradient_writer w(builtin_list, operands);
@@ -124,8 +122,6 @@ struct repeated_element<T, std::index_sequence<I...>> {
   using type = std::tuple<same<I>...>;
 };
 
-}  // namespace detail
-
 /// Backward operator `Number` of `Operator`, whose forward operation was `Operation`. Results have the element type of
 /// the operands.
 template <named_operator_type Operator, class Operation, int Number>
@@ -170,4 +166,4 @@ struct listed_backward_of_shapes : listed_backward<Operator, Operation, Number> 
   }
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

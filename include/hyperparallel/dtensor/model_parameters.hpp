@@ -193,7 +193,7 @@ void adamw_update(const optimizer_value& o, std::int64_t step, Set& set, const G
     if (o.clip > 0)
       update(clip_factor(o.clip, first, rest...));
     else
-      update(no_clipping<std::remove_cvref_t<decltype(first)>>(first.group()));
+      update(detail::no_clipping<std::remove_cvref_t<decltype(first)>>(first.group()));
   });
 }
 

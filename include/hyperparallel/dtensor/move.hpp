@@ -52,7 +52,9 @@ dynamic_dtensor redistribute(const dynamic_dtensor& x, const layout_value& to, c
 dynamic_dtensor redistribute(const dynamic_dtensor& x, const layout_value& to);
 
 /// Every partial state resolved, on every device.
-inline dynamic_dtensor reduce_partial(const dynamic_dtensor& x) { return redistribute(x, reduced_layout(x.layout())); }
+inline dynamic_dtensor reduce_partial(const dynamic_dtensor& x) {
+  return redistribute(x, detail::reduced_layout(x.layout()));
+}
 
 }}  // namespace hyperparallel::v0_2
 

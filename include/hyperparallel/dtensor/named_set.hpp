@@ -175,7 +175,7 @@ class basic_named_set {
   /// The function of that name on the set and the arguments, these and the results in the layouts of the plan.
   template <fixed_string Name, class... Arguments>
   auto call(const Arguments&... x) const {
-    constexpr int in = entry_of_activations(Plan::entry, Plan::count, Name.text, ".input");
+    constexpr int in = detail::entry_of_activations(Plan::entry, Plan::count, Name.text, ".input");
     if constexpr (in < 0)
       return results<Name>(find<Name, false>()(*this, x...));
     else
@@ -205,7 +205,7 @@ class basic_named_set {
 
   template <fixed_string Name, class... Value>
   auto results(const std::tuple<Value...>& made) const {
-    constexpr int out = entry_of_activations(Plan::entry, Plan::count, Name.text, ".output");
+    constexpr int out = detail::entry_of_activations(Plan::entry, Plan::count, Name.text, ".output");
     if constexpr (out < 0)
       return finish<Name>(made);
     else
@@ -230,7 +230,7 @@ class basic_named_set {
 
   template <fixed_string Name, class... Value>
   static auto finish(const std::tuple<Value...>& made) {
-    if constexpr (has_local_results(Plan::entry, Plan::count, Name.text))
+    if constexpr (detail::has_local_results(Plan::entry, Plan::count, Name.text))
       return std::apply([](const auto&... one) { return std::make_tuple(detail::local_blocks(one)...); }, made);
     else
       return made;

@@ -91,10 +91,6 @@ struct typed_run<Description, std::tuple<X...>, std::tuple<R...>> {
   }
 };
 
-}  // namespace detail
-
-namespace detail {
-
 /// The rule that an operation is run by.
 template <class Operation, class Description>
 decltype(auto) rule_when_run(const Description& d) {
@@ -125,7 +121,7 @@ auto apply_as(const Description& run, const First& first, const Rest&... rest) {
   if constexpr (!verdict::ok) {
     return detail::refused_operand(first, rest...);
   } else if constexpr (detail::is_view<Description>()) {
-    return apply_as_view<operation_type>(first);
+    return detail::apply_as_view<operation_type>(first);
   } else {
     using runner =
         detail::typed_run<Description, std::tuple<typename First::element, typename Rest::element...>, elements>;
@@ -194,8 +190,6 @@ struct dynamic_run {
   }
 };
 
-}  // namespace detail
-
 /// The operator on dynamic tensors: every result. Throws operator_error (attributes, layouts or shapes do not fit),
 /// layout_error (a result's layout does not divide it), dtensor_error (element types, groups), rank_error.
 template <operation_description Description, std::size_t Count>
@@ -226,10 +220,12 @@ std::vector<dynamic_dtensor> apply_all(const Description& d, const std::array<dy
   }
 }
 
+}  // namespace detail
+
 /// The same: the first result.
 template <operation_description Description, std::same_as<dynamic_dtensor>... Operands>
 dynamic_dtensor apply(const Description& d, const Operands&... operands) {
-  return apply_all(d, std::array<dynamic_dtensor, sizeof...(Operands)>{operands...})[0];
+  return detail::apply_all(d, std::array<dynamic_dtensor, sizeof...(Operands)>{operands...})[0];
 }
 
 }}  // namespace hyperparallel::v0_2

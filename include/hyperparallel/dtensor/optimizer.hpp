@@ -33,18 +33,23 @@ auto clip_factor(double largest, const First& first, const Rest&... rest) {
   const auto together = [&](const auto&... square) {
     using number = std::tuple_element_t<0, std::remove_const_t<decltype(squares)>>;
     if constexpr ((std::is_same_v<number, std::remove_cvref_t<decltype(square)>> && ...))
-      return number(joined_sum({square.dynamic()...})).reduce_partial();
+      return number(detail::joined_sum({square.dynamic()...})).reduce_partial();
     else  // pending along different axes
-      return decltype(std::get<0>(squares).reduce_partial())(joined_sum({square.reduce_partial().dynamic()...}));
+      return decltype(std::get<0>(squares).reduce_partial())(
+          detail::joined_sum({square.reduce_partial().dynamic()...}));
   };
   return apply<ops::clip_factor>({.real = {largest}}, std::apply(together, squares));
 }
+
+namespace detail {
 
 /// The factor that clips nothing.
 template <dtensor_type Parameter>
 auto no_clipping(const rank_group& group) {
   return ones<dtensor<typename Parameter::element, extents<>, layout<typename Parameter::mesh>>>(group);
 }
+
+}  // namespace detail
 
 /// One step of AdamW, from 1. The gradient lies as the parameter. Source: Loshchilov & Hutter, "Decoupled Weight Decay
 /// Regularization", 2019.

@@ -94,7 +94,7 @@ HYPERPARALLEL_BODY void rank_group::run(const char* operation, void (*call)(cons
   try {
     std::rethrow_exception(error);
   } catch (...) {
-    std::throw_with_nested(rank_error(failed, operation, first_line(error)));
+    std::throw_with_nested(rank_error(failed, operation, detail::first_line(error)));
   }
 }
 

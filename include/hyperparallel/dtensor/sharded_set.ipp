@@ -29,7 +29,7 @@ HYPERPARALLEL_BODY std::map<std::string, dynamic_dtensor> shard(const std::map<s
   if (s.code != sharding_plan_code::ok) throw sharding_plan_error(s, plan[static_cast<std::size_t>(s.entry)].first);
   std::map<std::string, dynamic_dtensor> placed;
   for (const auto& [name, tensor] : tensors) {
-    const int e = entry_of_parameter(entries.data(), count, name.c_str());
+    const int e = detail::entry_of_parameter(entries.data(), count, name.c_str());
     placed.emplace(name, e < 0 ? tensor : redistribute(tensor, plan[static_cast<std::size_t>(e)].second));
   }
   return placed;

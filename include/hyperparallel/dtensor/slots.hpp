@@ -35,7 +35,8 @@ class local_tensor {
  public:
   using element = T;
   explicit local_tensor(const shape& extents)
-      : extents_(extents), block_(allocate_block(element_count(extents).value * static_cast<extent_t>(sizeof(T)))) {}
+      : extents_(extents),
+        block_(detail::allocate_block(element_count(extents).value * static_cast<extent_t>(sizeof(T)))) {}
 
   const shape& extents() const { return extents_; }
   tensor_view<T> view() const { return {reinterpret_cast<T*>(block_.get()), extents_}; }
@@ -195,8 +196,6 @@ struct slots_verdict<outputs<Slot...>, std::tuple<Result...>, true, OnMismatch>
     : results_verdict<outputs<Slot...>, std::tuple<Result...>,
                       typename make_indices<static_cast<int>(sizeof...(Slot))>::type> {};
 
-}  // namespace detail
-
 /// Whether a function with these inputs takes the arguments; silent when not.
 template <class Inputs, mismatch OnMismatch, class... Arguments>
 concept fits_inputs = requires {
@@ -206,5 +205,7 @@ concept fits_inputs = requires {
                             accepted>
   {}(static_cast<Inputs*>(nullptr));
 };
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -106,11 +106,15 @@ concept traced_by = traced_operands<X...> && requires {
   requires detail::says_gradient<
       typename detail::operator_of_listed<std::remove_cvref_t<decltype(Description::on_variables)>>::type>;
 };
+namespace detail {
+
 /// Operands of a function on dtensors, and on variables where it is such.
 template <class Description, class... X>
 concept tensors_of_function = (dtensor_type<X> && ...) || traced_by<Description, X...>;
 template <class X, class Description>
 concept tensor_of_function = tensors_of_function<Description, X>;
+
+}  // namespace detail
 
 template <auto Description, class First, class... Rest>
   requires traced_by<std::remove_cvref_t<decltype(Description)>, First, Rest...>

@@ -16,13 +16,9 @@
 #include <unistd.h>
 #endif
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 bool system_fence([[maybe_unused]] bool enrol) noexcept;
-
-}  // namespace detail
 
 /// Whether the system has such a fence; asks it once. Without one both sides must use sequentially consistent
 /// operations.
@@ -36,7 +32,7 @@ inline void heavy_fence() noexcept {
   while (!detail::system_fence(false)) detail::system_fence(true);  // a forked process enrols again
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/exec/asymmetric_fence.ipp>

@@ -8,9 +8,7 @@
 #include <hyperparallel/exec/asymmetric_fence.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 HYPERPARALLEL_BODY bool system_fence([[maybe_unused]] bool enrol) noexcept {
 #if defined(__linux__) && defined(SYS_membarrier)
@@ -21,11 +19,9 @@ HYPERPARALLEL_BODY bool system_fence([[maybe_unused]] bool enrol) noexcept {
 #endif
 }
 
-}  // namespace detail
-
 HYPERPARALLEL_BODY bool has_asymmetric_fence() noexcept {
   static const bool has = detail::system_fence(true) && detail::system_fence(false);
   return has;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

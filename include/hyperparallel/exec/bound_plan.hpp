@@ -129,7 +129,7 @@ class bound_plan {
     taskflow_size n = f.size;
     n.signal_uses = 0;  // counted here: builders of other kinds need not
     for (int t = 0; t < n.tasks; ++t) n.signal_uses += f.task[t].signal_end - f.task[t].signal_begin;
-    owned_execution_scratch x(n, queue_count(s.machine));
+    detail::owned_execution_scratch x(n, queue_count(s.machine));
     x.take_waits(join_events(f, s, options, x.join));
     prune_plan(f, s, x);
     const execution_size size = measure_table(f, s, x);

@@ -22,13 +22,21 @@ std::vector<int> allowed_cores();
 /// How many threads can run at the same time; at least 1.
 int allowed_core_count(const std::vector<int>& cores);
 
+namespace detail {
+
 /// Lets the calling thread run on all of `cores`, and on no other. None, or a refusal, leaves the thread as it was.
 void move_freely(std::span<const int> cores) noexcept;
 
+}  // namespace detail
+
 #if defined(__linux__)
+namespace detail {
+
 /// Lets another thread run on `core` alone: it moves there at once. False: the system refuses. Domain: the thread has
 /// not been joined.
 bool move_thread(pthread_t thread, int core) noexcept;
+
+}  // namespace detail
 #endif
 
 /// Lets the calling thread run on a core, or some cores, and on no other, while the object lives. A negative core, none,

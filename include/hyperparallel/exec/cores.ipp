@@ -41,13 +41,15 @@ inline cpu_set_t set_of(std::span<const int> cores) noexcept {
   return set;
 }
 
-}  // namespace detail
-
 HYPERPARALLEL_BODY bool move_thread(pthread_t thread, int core) noexcept {
   const cpu_set_t set = detail::set_of({&core, 1});
   return CPU_COUNT(&set) > 0 && pthread_setaffinity_np(thread, sizeof set, &set) == 0;
 }
+
+}  // namespace detail
 #endif
+
+namespace detail {
 
 HYPERPARALLEL_BODY void move_freely([[maybe_unused]] std::span<const int> cores) noexcept {
 #if defined(__linux__)
@@ -55,6 +57,8 @@ HYPERPARALLEL_BODY void move_freely([[maybe_unused]] std::span<const int> cores)
   if (CPU_COUNT(&set) > 0) sched_setaffinity(0, sizeof set, &set);
 #endif
 }
+
+}  // namespace detail
 
 HYPERPARALLEL_BODY scoped_pin::scoped_pin([[maybe_unused]] std::span<const int> cores) noexcept {
 #if defined(__linux__)

@@ -61,7 +61,7 @@ class crew {
   bool await(doorbell& bell, std::int64_t timeout, const Condition& holds) const {
     for (int i = 0; i < spin_; ++i) {
       if (holds()) return true;
-      spin_pause();
+      detail::spin_pause();
     }
     for (;;) {
       const std::uint32_t seen = bell.prepare();

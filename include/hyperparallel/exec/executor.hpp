@@ -114,7 +114,7 @@ class executor {
 
   // --- watching -----------------------------------------------------------------------------------------------------
 
-  void set_next_report() { next_report_ = steady_nanoseconds() + watch_.period_nanoseconds(); }
+  void set_next_report() { next_report_ = detail::steady_nanoseconds() + watch_.period_nanoseconds(); }
 
   /// On worker 0. An exception ends the run.
   static void watch_progress(void* self) noexcept;

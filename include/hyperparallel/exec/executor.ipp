@@ -22,11 +22,11 @@ template <class Profile>
 executor<Profile>::executor(unchecked_t, bound_plan p, const executor_options& options)
     : options_(options),
       plan_(std::move(p)),
-      share_(share_queues(plan_.view(), options)),
+      share_(detail::share_queues(plan_.view(), options)),
       runner_(plan_.view(), share_) {
   crew_ = detail::make_owned<crew>(share_.workers, share_.cores,
-                                   share_.spin < spin_between_runs ? share_.spin : spin_between_runs, &executor::enter,
-                                   this);
+                                   share_.spin < detail::spin_between_runs ? share_.spin : detail::spin_between_runs,
+                                   &executor::enter, this);
   if (options.watchdog > 0) watchdog_ = detail::make_owned<watchdog>(options.watchdog, &executor::look, this);
 }
 
@@ -90,9 +90,9 @@ template <class Profile>
   const execution_record& r = p.record[runner_.ending().record];
   const std::exception_ptr cause = std::exchange(runner_.ending().error, nullptr);
   const task_error error(r.task, r.rank, operation_name(options_.names, p.operation(r)),
-                         p.task != nullptr ? slot_name(options_.names, p.written_slot(r.task))
-                                           : written_name(options_.names, p.operation(r)),
-                         first_line(cause));
+                         p.task != nullptr ? detail::slot_name(options_.names, p.written_slot(r.task))
+                                           : detail::written_name(options_.names, p.operation(r)),
+                         detail::first_line(cause));
   try {
     std::rethrow_exception(cause);
   } catch (...) {
@@ -110,7 +110,7 @@ std::vector<int> executor<Profile>::heads() const {
 template <class Profile>
 void executor<Profile>::watch_progress(void* self) noexcept {
   executor& x = *static_cast<executor*>(self);
-  if (steady_nanoseconds() < x.next_report_ || !x.runner_.ending().running(std::memory_order_relaxed)) return;
+  if (detail::steady_nanoseconds() < x.next_report_ || !x.runner_.ending().running(std::memory_order_relaxed)) return;
   x.set_next_report();
   try {
     x.watch_.report(x.watch_.user, x.finished(), x.tasks());
@@ -129,7 +129,7 @@ void executor<Profile>::look(void* self) {
 
 template <class Profile>
 void executor<Profile>::look_for_progress() {
-  const std::int64_t now = steady_nanoseconds();
+  const std::int64_t now = detail::steady_nanoseconds();
   const std::int64_t seen = runner_.ending().running(std::memory_order_seq_cst) ? finished() : -1;
   if (seen < 0 || seen != seen_finished_ || runner_.runs_begun() != seen_run_) {
     seen_finished_ = seen;

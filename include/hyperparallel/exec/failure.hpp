@@ -71,6 +71,8 @@ struct stall_error : std::runtime_error {
 
 std::string operation_name(const program_names& names, int operation);
 
+namespace detail {
+
 /// Empty for a negative slot.
 std::string slot_name(const program_names& names, int slot);
 
@@ -79,8 +81,6 @@ std::string written_name(const program_names& names, int operation);
 
 /// The first line of what `error` says; empty when it is no std::exception.
 std::string first_line(const std::exception_ptr& error);
-
-namespace detail {
 
 /// Carries `action` out; the first line of what it throws, empty for nothing.
 template <class Action>

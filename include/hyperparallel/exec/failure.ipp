@@ -56,6 +56,8 @@ HYPERPARALLEL_BODY std::string operation_name(const program_names& names, int op
   return "operation " + std::to_string(operation);
 }
 
+namespace detail {
+
 HYPERPARALLEL_BODY std::string slot_name(const program_names& names, int slot) {
   if (slot < 0) return {};
   if (slot < names.slots && names.slot[slot] != nullptr) return names.slot[slot];
@@ -77,5 +79,7 @@ HYPERPARALLEL_BODY std::string first_line(const std::exception_ptr& error) {
     return {};
   }
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -15,7 +15,11 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 inline constexpr std::int64_t huge_page_bytes = std::int64_t{2} << 20;
+
+}  // namespace detail
 
 /// Asks for huge pages under the whole ones among [first, first + bytes); best before the memory is first written.
 /// Returns the bytes for which the system agreed, 0 where there is no whole page or it does not listen.

@@ -44,9 +44,13 @@ struct kernel_call {
 /// May throw; the run then ends with a `task_error`.
 using kernel = void (*)(const kernel_call&);
 
+namespace detail {
+
 struct bound_kernel {
   kernel run = nullptr;
   void* user = nullptr;
 };
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -27,14 +27,14 @@ class paced_queue {
   /// The same of any work that is to last so many nanoseconds.
   template <class Work>
   void last(std::int64_t nanoseconds, const kernel_call& call, const Work& work) {
-    const std::int64_t now = steady_nanoseconds();
+    const std::int64_t now = detail::steady_nanoseconds();
     // A queue that is late by less than a wake-up takes did not stand still.
     const std::int64_t start = now - due_ < most_late ? due_ : now;
     work();
     due_ = start + nanoseconds;
-    for (std::int64_t t = steady_nanoseconds(); t < due_; t = steady_nanoseconds()) {
+    for (std::int64_t t = detail::steady_nanoseconds(); t < due_; t = detail::steady_nanoseconds()) {
       if (call.stopping()) return;
-      sleep_until(due_ - t < slice ? due_ : t + slice);
+      detail::sleep_until(due_ - t < slice ? due_ : t + slice);
     }
   }
 

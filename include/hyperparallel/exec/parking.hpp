@@ -27,13 +27,13 @@ namespace hyperparallel { inline namespace v0_2 {
 /// Bytes that two threads must not share when both write.
 inline constexpr std::size_t cache_line = 64;
 
+namespace detail {
+
 /// Lets this thread sleep until `steady_nanoseconds` is `time`; a signal may end it sooner.
 void sleep_until(std::int64_t time) noexcept;
 
 /// Tells the core that this is a spin loop; some tens of nanoseconds where the instruction exists.
 void spin_pause() noexcept;
-
-namespace detail {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);
 

@@ -13,6 +13,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 HYPERPARALLEL_BODY void sleep_until(std::int64_t time) noexcept {
 #if defined(__linux__)
   timespec end{};
@@ -31,8 +33,6 @@ HYPERPARALLEL_BODY void spin_pause() noexcept {
   asm volatile("yield");
 #endif
 }
-
-namespace detail {
 
 HYPERPARALLEL_BODY void sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t timeout) noexcept {
 #if defined(__linux__)

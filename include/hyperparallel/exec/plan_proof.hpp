@@ -94,11 +94,11 @@ void prove_plan(const Flow& f, const Schedule& s, const program_names& names = {
   for (int i = 0; i < f.size.slots; ++i)
     if (f.slot[i].tier >= tiers) tiers = f.slot[i].tier + 1;
   const std::vector<std::int64_t> unlimited(detail::at(tiers), std::numeric_limits<std::int64_t>::max());
-  owned_flow_scratch x(f.size);
+  detail::owned_flow_scratch x(f.size);
   const flow_status whole = check_flow(f, s.machine.ranks, unlimited.data(), tiers, x);
   if (whole.code != flow_code::ok) throw unsafe_plan_error(detail::reason_of(f, whole, names), whole, {});
   if (!detail::has_order(s)) throw unsafe_plan_error("the schedule has no order", {}, {});
-  owned_verify_scratch y(f.size, queue_count(s.machine));
+  detail::owned_verify_scratch y(f.size, queue_count(s.machine));
   const verify_status safe = verify(f, s, y);
   if (safe.code != verify_code::ok) throw unsafe_plan_error(detail::reason_of(f, safe, names), {}, safe);
 }

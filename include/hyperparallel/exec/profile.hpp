@@ -35,10 +35,10 @@ struct record_profile {
 
   void restart() {
     for (task_record& r : task) r = {};
-    origin = steady_nanoseconds();
+    origin = detail::steady_nanoseconds();
   }
 
-  std::int64_t now() const { return steady_nanoseconds() - origin; }
+  std::int64_t now() const { return detail::steady_nanoseconds() - origin; }
 
   void blocked(int number) {
     task_record& r = task[static_cast<std::size_t>(number)];

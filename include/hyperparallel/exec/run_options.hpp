@@ -34,8 +34,12 @@ struct program_names {
   const char* const* written = nullptr;  ///< of each operation: what it writes, for plans without slots
 };
 
+namespace detail {
+
 /// Pauses before a worker sleeps between runs, at most.
 inline constexpr int spin_between_runs = 2000;
+
+}  // namespace detail
 
 struct executor_options {
   int threads = 0;  ///< workers at most; 0: as many as the process may use cores

@@ -18,7 +18,7 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 constexpr const char* name_of(extents_code code) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0operand_count_differs_from_rule\0operand_rank_differs_from_rule\0factor_extents_differ\0"
       "factor_extent_is_fixed\0dim_extent_is_fixed\0dim_has_two_unknown_factors\0factor_extent_is_not_known\0"
       "work_overflows",
@@ -26,7 +26,7 @@ constexpr const char* name_of(extents_code code) {
 }
 
 constexpr const char* name_of(rule_code code) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0text_is_malformed\0too_many_operands\0too_many_results\0too_many_dims\0too_many_terms\0too_many_factors\0"
       "factor_is_used_twice_in_one_tensor\0mask_differs_from_dims\0term_is_no_factor\0factor_is_in_no_tensor\0"
       "kind_does_not_fit_the_results\0reductions_do_not_commute\0axis_is_out_of_range\0axes_repeat\0"
@@ -39,11 +39,15 @@ struct dtensor_error : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+namespace detail {
+
 /// That `operand` is not in the rank group of the first.
 inline dtensor_error group_error(const char* name, int operand, const char* called = "operand") {
   return dtensor_error(std::string(name) + ": operands_are_in_different_rank_groups: " + called + " " +
                        std::to_string(operand) + " is not in the group of the first");
 }
+
+}  // namespace detail
 
 struct layout_error : dtensor_error {
   layout_status status;

@@ -18,7 +18,7 @@
 #include <hyperparallel/exec/parking.hpp>
 #include <hyperparallel/support/owned.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// The value that event counter must reach for a wait of `threshold` in run `generation`.
 constexpr std::uint32_t event_target(std::uint32_t generation, std::uint32_t total, std::uint32_t threshold) {
@@ -61,4 +61,4 @@ class sync_words {
   detail::owned<word[]> word_;
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

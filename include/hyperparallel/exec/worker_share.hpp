@@ -16,11 +16,15 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 inline constexpr int max_workers = 64;
 
 /// Cuts `load` into at most `parts` contiguous runs with the least possible largest sum; every part gets an item while
 /// there are any. Returns the part of each item. O(n log sum).
 std::vector<int> balanced_runs(const std::vector<std::int64_t>& load, int parts);
+
+}  // namespace detail
 
 struct worker_share {
   int workers = 1;
@@ -30,8 +34,12 @@ struct worker_share {
   int sharing = 1;             ///< the first of the workers, who run each other's queues; others only their own
 };
 
+namespace detail {
+
 /// At most as many workers as `options` and the cores allow, each with a queue. O(queues log load).
 worker_share share_queues(const plan_view& p, const executor_options& options);
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2
 

@@ -11,7 +11,7 @@
 #include <hyperparallel/exec/worker_share.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 HYPERPARALLEL_BODY std::vector<int> balanced_runs(const std::vector<std::int64_t>& load, int parts) {
   std::int64_t low = 0;
@@ -90,4 +90,4 @@ HYPERPARALLEL_BODY worker_share share_queues(const plan_view& p, const executor_
   return share;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

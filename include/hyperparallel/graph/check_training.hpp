@@ -14,6 +14,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// The first breach of what an optimizer rests on: micro-batches, loss, gradients.
 constexpr graph_status check_gradients(const graph& g) {
   if (g.status.code != graph_code::ok) return g.status;
@@ -33,9 +35,11 @@ constexpr graph_status check_gradients(const graph& g) {
   return {};
 }
 
+}  // namespace detail
+
 /// The first reason why steps of the graph would not train it.
 constexpr graph_status check_training(const graph& g) {
-  const graph_status s = check_gradients(g);
+  const graph_status s = detail::check_gradients(g);
   if (s.code != graph_code::ok) return s;
   bool learns = false;
   for (const graph_operator& o : g.op) {

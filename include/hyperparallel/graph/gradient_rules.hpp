@@ -8,15 +8,13 @@
 #include <hyperparallel/graph/rule_table.hpp>
 #include <hyperparallel/operators/gradient_fit.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// A backward operator whose results are not yet tensors.
 struct backward_operator {
   graph_operator op;
   int operand[max_operator_results] = {};  ///< each result is the gradient of this operand of `op.forward`
 };
-
-namespace detail {
 
 /// A copy of the forward operator's loops and attributes without operands and results.
 constexpr graph_operator start_backward(const graph& g, int forward, operator_id kind) {
@@ -79,8 +77,6 @@ constexpr void name_gradient(graph& g, int tensor, int source, int part) {
   if (producer.result[0] == tensor) producer.name = name;
 }
 
-}  // namespace detail
-
 /// The backward operator of a rule. Gradients of the forward operator's results are in `graph_tensor::gradient`.
 constexpr backward_operator build_backward(graph& g, int forward, const gradient_rule& rule) {
   const graph_operator& f = g.op[forward];
@@ -138,4 +134,4 @@ constexpr backward_operator build_cross_entropy(graph& g, int loss) {
   return b;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

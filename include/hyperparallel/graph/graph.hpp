@@ -139,7 +139,7 @@ constexpr int add_text(graph& g, const char* a, const char* b = "", const char* 
   const char* const part[] = {a, b, c};
   const int at = g.text.size;
   int end = at + 1;
-  for (const char* p : part) end += text_length(p);
+  for (const char* p : part) end += detail::text_length(p);
   growing_array<char> larger_one;
   const bool grows = end > g.text.capacity();
   if (grows) {
@@ -160,6 +160,8 @@ constexpr int add_text(graph& g, const char* a, const char* b = "", const char* 
   return at;
 }
 
+namespace detail {
+
 /// Gives `t`, which `o` makes as `result`, its shape and its named dims.
 constexpr void give_shape(const graph& g, const graph_operator& o, int result, graph_tensor& t) {
   const tensor_factors& factors = g.rule_of(o).result[result];
@@ -177,15 +179,21 @@ constexpr int find_dim(const graph& g, const char* name) {
   return -1;
 }
 
+}  // namespace detail
+
 /// The tensor called `name`, or -1. O(tensors).
 constexpr int find_tensor(const graph& g, const char* name) {
   for (int t = 0; t < g.tensor.size; ++t)
-    if (same_text(g.name_of_tensor(t), name)) return t;
+    if (detail::same_text(g.name_of_tensor(t), name)) return t;
   return -1;
 }
 
+namespace detail {
+
 /// How often what belongs to `segment` happens.
 constexpr extent_t repeats_of(const graph& g, int segment) { return segment < 0 ? 1 : g.segment[segment].repeats; }
+
+}  // namespace detail
 
 constexpr extent_t elements_of(const graph_tensor& t) { return element_count(t.shape).value; }
 constexpr extent_t bytes_of(const graph_tensor& t) { return elements_of(t) * bytes_of(t.type); }
@@ -195,7 +203,7 @@ constexpr extent_t parameter_count(const graph& g) {
   extent_t n = 0;
   for (int t = 0; t < g.tensor.size; ++t)
     if (g.tensor[t].kind == graph_tensor_kind::parameter && g.tensor[t].replaces < 0)
-      n += elements_of(g.tensor[t]) * repeats_of(g, g.tensor[t].segment);
+      n += elements_of(g.tensor[t]) * detail::repeats_of(g, g.tensor[t].segment);
   return n;
 }
 

@@ -53,7 +53,7 @@ enum class graph_code : unsigned char {
 };
 
 constexpr const char* name_of(graph_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0text_is_malformed\0rank_differs_from_text\0dim_differs_between_operands\0dim_of_result_is_unknown\0"
       "loop_is_used_twice_in_one_tensor\0too_many_loops\0too_many_operands\0name_is_used_twice\0"
       "operand_does_not_exist\0dim_has_two_extents\0carried_tensor_changes_shape\0loss_is_not_one_number\0"

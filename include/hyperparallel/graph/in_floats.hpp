@@ -14,7 +14,7 @@ namespace hyperparallel { inline namespace v0_2 {
 /// The graph with all of its floats in `type`. Domain: `is_float(type)`.
 constexpr graph in_floats(graph g, data_type type) {
   for (graph_tensor& t : g.tensor)
-    if (is_float(t.type)) t.type = type;
+    if (detail::is_float(t.type)) t.type = type;
   return g;
 }
 

@@ -41,10 +41,14 @@ constexpr index_range index_range_of(const graph& g, int tensor) {
   return all;
 }
 
+namespace detail {
+
 /// Numbers that an index input may hold lie below this; 1 where no operator reads it as one.
 constexpr extent_t index_limit(const graph& g, int input) {
   const index_range r = index_range_of(g, input);
   return r.op < 0 ? 1 : r.limit;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

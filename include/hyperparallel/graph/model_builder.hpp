@@ -36,7 +36,7 @@ class model_builder {
       graph.fail({graph_code::dim_is_not_positive, -1, add_text(graph, name), 0, 0, extent});
       extent = 1;
     }
-    const int known = find_dim(graph, name);
+    const int known = detail::find_dim(graph, name);
     if (known < 0) return graph.dim.push({add_text(graph, name), extent});
     if (graph.dim[known].extent != extent)
       graph.fail({graph_code::dim_has_two_extents, -1, graph.dim[known].name, 0, 0, extent, graph.dim[known].extent});
@@ -179,7 +179,7 @@ class model_builder {
       graph_tensor t;
       t.name = r == 0 ? o.name : add_text(g, g.text_at(o.name), r == 1 ? ":1" : r == 2 ? ":2" : r == 3 ? ":3" : ":4");
       t.kind = o.phase == graph_phase::forward ? graph_tensor_kind::activation : graph_tensor_kind::gradient;
-      give_shape(g, o, r, t);
+      detail::give_shape(g, o, r, t);
       t.type = type_of_result(g.value_of(o), r, t.shape.rank, type);
       t.producer = number;
       t.segment = o.segment;
@@ -195,7 +195,7 @@ class model_builder {
   /// Statistics that sums depend on, and single numbers, losses among them, keep at least 32 bits.
   static constexpr data_type type_of_result(const operator_value& o, int result, int rank, data_type type) {
     if (is_in(o.index_results, result)) return data_type::i32;
-    return is_in(o.statistics, result) || rank == 0 ? at_least_f32(type) : type;
+    return is_in(o.statistics, result) || rank == 0 ? detail::at_least_f32(type) : type;
   }
 
   constexpr int add_tensor(const char* name, data_type type, graph_tensor_kind kind, const number_list& dims) {

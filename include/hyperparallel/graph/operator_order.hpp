@@ -7,7 +7,7 @@
 
 #include <hyperparallel/graph/graph.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Operator `order[i]` becomes operator i.
 constexpr void arrange_operators(graph& g, const growing_array<int>& order) {
@@ -25,4 +25,4 @@ constexpr void arrange_operators(graph& g, const growing_array<int>& order) {
   g.op = static_cast<growing_array<graph_operator>&&>(arranged);
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

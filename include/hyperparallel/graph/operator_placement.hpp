@@ -29,6 +29,8 @@ struct operator_placement {
   constexpr bool shards(int a, int l) const { return loop[a] == l || turned[a] == l; }
 };
 
+namespace detail {
+
 /// Pieces that loop `l` is cut into.
 constexpr extent_t pieces_of_loop(const operator_placement& p, const mesh_shape& m, int l) {
   extent_t n = 1;
@@ -36,6 +38,8 @@ constexpr extent_t pieces_of_loop(const operator_placement& p, const mesh_shape&
     if (p.shards(p.axis[i], l)) n *= m.size[p.axis[i]];
   return n;
 }
+
+}  // namespace detail
 
 /// The layout of an operand under the placement. O(dims · axes).
 constexpr layout_value layout_of(const tensor_factors& t, const operator_placement& p, const mesh_shape& m) {
@@ -49,6 +53,8 @@ constexpr layout_value layout_of(const tensor_factors& t, const operator_placeme
     if ((p.padded >> t.term[d] & 1u) != 0) l.padded |= 1u << d;
   return l;
 }
+
+namespace detail {
 
 /// The layout of a result: partial along the axes of the loops that it lacks and the operands have.
 constexpr layout_value layout_of_result(const factor_rule& rule, int result, const operator_placement& p,
@@ -87,5 +93,7 @@ constexpr interval loop_interval(const graph_operator& o, const operator_placeme
   const extent_t n = o.loop[l].extent, chunk = ceil_divide(n, pieces);
   return {smaller(n, piece * chunk), smaller(n, (piece + 1) * chunk)};
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -33,6 +33,8 @@ struct optimizer_value {
   friend constexpr bool operator==(const optimizer_value&, const optimizer_value&) = default;
 };
 
+namespace detail {
+
 /// A parameter as a matrix: dims [rows, columns) and [columns, rank) are its sides, those before are a batch.
 struct matrix_sides {
   bool is_matrix = false;
@@ -76,5 +78,7 @@ constexpr matrix_sides sides_of(const graph& g, int p) {
   sides.is_matrix = side == 2;
   return sides.is_matrix ? sides : matrix_sides{};
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -22,6 +22,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Characters of a name that tell its repetition: up to the '.' after the first part that begins with a digit, or 0.
 constexpr int repetition_length(const char* name) {
   for (int i = 0; name[i] != '\0'; ++i) {
@@ -39,6 +41,8 @@ constexpr bool same_repetition(const char* a, const char* b) {
     if (a[i] != b[i]) return false;
   return true;
 }
+
+}  // namespace detail
 
 /// Patterns of operators whose results are kept although they are named to be recomputed.
 using spared_patterns = static_vector<short_text, 16>;

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/graph/graph.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 struct rule_place {
   rule_status status{};
@@ -31,4 +31,4 @@ constexpr rule_place find_rule(graph& g, const graph_operator& o, const char* te
   return {{}, g.rule.push({o.kind, o.reduction, add_text(g, text), -1, ranks, read.rule})};
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -13,6 +13,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Whether the pattern describes the whole name. O(pattern · name).
 constexpr bool name_matches(const char* pattern, const char* name) {
   int p = 0, n = 0, star = -1, resume = 0;  // the last `*`, and where in the name it goes on
@@ -40,6 +42,8 @@ constexpr int edits_to_match(const char* pattern, const char* name) {
   return detail::fewest_edits<true>(pattern, name);
 }
 
+}  // namespace detail
+
 /// What an entry of a plan speaks of.
 enum class plan_subject : unsigned char {
   parameter,    ///< the key is a pattern
@@ -62,7 +66,7 @@ enum class sharding_plan_code : unsigned char {
 };
 
 constexpr const char* name_of(sharding_plan_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0pattern_matches_nothing\0pattern_is_overridden\0key_ends_neither_in_input_nor_output\0function_is_unknown\0"
       "key_is_planned_twice",
       c);
@@ -90,8 +94,6 @@ constexpr int suffix_of(const char* key, const char* suffix) {
   return at > 0 && same_text(key + at, suffix) ? at : -1;
 }
 
-}  // namespace detail
-
 /// The entry that decides the parameter's layout, or -1.
 constexpr int entry_of_parameter(const plan_entry* entry, int count, const char* name) {
   for (int e = count - 1; e >= 0; --e)
@@ -116,20 +118,22 @@ constexpr bool has_local_results(const plan_entry* entry, int count, const char*
   return false;
 }
 
+}  // namespace detail
+
 /// Fails with the first entry that decides nothing, and why. O(entries · names · length).
 constexpr sharding_plan_status check_plan(const plan_entry* entry, int count, const planned_names& names) {
   for (int e = 0; e < count; ++e) {
     if (entry[e].subject == plan_subject::parameter) {
       bool matches = false, decides = false;
       for (int p = 0; p < names.parameters; ++p) {
-        matches = matches || name_matches(entry[e].key, names.parameter[p]);
-        decides = decides || entry_of_parameter(entry, count, names.parameter[p]) == e;
+        matches = matches || detail::name_matches(entry[e].key, names.parameter[p]);
+        decides = decides || detail::entry_of_parameter(entry, count, names.parameter[p]) == e;
       }
       if (!decides)
         return {matches ? sharding_plan_code::pattern_is_overridden : sharding_plan_code::pattern_matches_nothing, e};
       continue;
     }
-    int end = text_length(entry[e].key);
+    int end = detail::text_length(entry[e].key);
     if (entry[e].subject == plan_subject::activations) {
       const int input = detail::suffix_of(entry[e].key, ".input");
       end = input >= 0 ? input : detail::suffix_of(entry[e].key, ".output");
@@ -137,10 +141,10 @@ constexpr sharding_plan_status check_plan(const plan_entry* entry, int count, co
     }
     bool known = false;
     for (int f = 0; f < names.functions; ++f)
-      known = known || same_text(names.function[f], entry[e].key, entry[e].key + end);
+      known = known || detail::same_text(names.function[f], entry[e].key, entry[e].key + end);
     if (!known) return {sharding_plan_code::function_is_unknown, e};
     for (int before = 0; before < e; ++before)
-      if (entry[before].subject == entry[e].subject && same_text(entry[before].key, entry[e].key))
+      if (entry[before].subject == entry[e].subject && detail::same_text(entry[before].key, entry[e].key))
         return {sharding_plan_code::key_is_planned_twice, e};
   }
   return {};

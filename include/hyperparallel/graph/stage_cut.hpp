@@ -45,7 +45,7 @@ enum class stage_cut_code : unsigned char {
 };
 
 constexpr const char* name_of(stage_cut_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0graph_is_refused\0segment_is_folded\0stages_are_not_positive\0layers_are_too_few\0layers_do_not_add_up\0"
       "layers_for_other_stages\0stage_has_no_layer\0stage_does_not_exist\0rule_matches_nothing\0stage_has_no_operator\0"
       "operator_reads_later_stage",
@@ -192,7 +192,8 @@ constexpr stage_cut cut_by_names(const graph& g, const stage_rule (&rules)[Rules
       s = {stage_cut_code::stage_does_not_exist, r, rules[r].stage, stages};
     bool any = false;
     for (int o = 0; o < g.op.size && s.ok(); ++o) {
-      if (g.op.item[o].phase != graph_phase::forward || !name_matches(rules[r].where.text, g.name_of_op(o))) continue;
+      if (g.op.item[o].phase != graph_phase::forward || !detail::name_matches(rules[r].where.text, g.name_of_op(o)))
+        continue;
       any = true;
       if (said[o] < 0) said[o] = rules[r].stage;
     }

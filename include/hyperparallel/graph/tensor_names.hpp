@@ -34,7 +34,7 @@ class tensor_names {
     unsigned hash = 2166136261u;  // FNV-1a
     for (const char* c = name; *c != '\0'; ++c) hash = (hash ^ static_cast<unsigned char>(*c)) * 16777619u;
     int place = static_cast<int>(hash & static_cast<unsigned>(slot_.size - 1));
-    while (slot_[place] >= 0 && !same_text(name, g.name_of_tensor(slot_[place])))
+    while (slot_[place] >= 0 && !detail::same_text(name, g.name_of_tensor(slot_[place])))
       place = (place + 1) & (slot_.size - 1);
     return place;
   }

@@ -25,7 +25,7 @@ enum class transition_code : unsigned char {
 };
 
 constexpr const char* name_of(transition_code c) {
-  return enum_name("ok\0sizes_are_not_positive\0ranks_are_too_many\0grouping_is_impossible", c);
+  return detail::enum_name("ok\0sizes_are_not_positive\0ranks_are_too_many\0grouping_is_impossible", c);
 }
 
 struct training_sizes {
@@ -54,7 +54,7 @@ constexpr actor_transition transition_of(const training_sizes& t, int pipeline_g
     if (size < 1) c.code = transition_code::sizes_are_not_positive;
   if (!c.ok()) return c;
   const checked_extent parts = checked_multiply(t.pipeline, t.tensor);
-  if (parts.value > max_devices || parts.value * t.data > max_devices) {
+  if (parts.value > detail::max_devices || parts.value * t.data > detail::max_devices) {
     c.code = transition_code::ranks_are_too_many;
     return c;
   }

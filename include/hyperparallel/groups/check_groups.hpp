@@ -38,7 +38,7 @@ enum class group_code : unsigned char {
 };
 
 constexpr const char* name_of(group_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0world_cannot_be\0table_has_no_group\0group_name_is_empty_or_too_long\0group_stands_twice\0group_has_no_"
       "ranks\0"
       "ranks_run_backwards\0rank_is_outside_the_world\0module_name_is_empty_or_too_long\0module_stands_twice\0"
@@ -134,7 +134,7 @@ constexpr group_status check_ranks(const group_table& t) {
 
 /// Why the table is none; the first reason in the order of its groups, its modules, and its ranks.
 constexpr group_status check_groups(const group_table& t) {
-  if (t.world < 1 || t.world > max_devices) return {.code = group_code::world_cannot_be, .given = t.world};
+  if (t.world < 1 || t.world > detail::max_devices) return {.code = group_code::world_cannot_be, .given = t.world};
   if (t.group.empty()) return {.code = group_code::table_has_no_group};
   group_status s;
   for (int g = 0; g < t.group.size && s.ok(); ++g) s = detail::check_group(t, g);

@@ -156,8 +156,8 @@ constexpr programs_status check_programs(const program_graph& g) {
   for (int r = 0; r < g.row.size && s.ok(); ++r) s = detail::check_row(g, r);
   if (s.ok()) s = detail::check_ranks_of_rows(g);
   if (s.ok() && !detail::times_fit(g)) s.code = programs_code::times_overflow;
-  if (s.ok()) s = detail::blame_cycle(order_of_firing(g.program.size, waits_of(g)));
-  return s.ok() ? check_staleness(g) : s;
+  if (s.ok()) s = detail::blame_cycle(detail::order_of_firing(g.program.size, waits_of(g)));
+  return s.ok() ? detail::check_staleness(g) : s;
 }
 
 /// Against the groups as well; these need no modules.

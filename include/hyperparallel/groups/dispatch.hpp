@@ -21,7 +21,7 @@ enum class dispatch_code : unsigned char {
 };
 
 constexpr const char* name_of(dispatch_code c) {
-  return enum_name("ok\0groups_are_not_positive\0item_time_is_negative\0item_times_overflow", c);
+  return detail::enum_name("ok\0groups_are_not_positive\0item_time_is_negative\0item_times_overflow", c);
 }
 
 struct item_dispatch {

@@ -54,6 +54,8 @@ constexpr submodel_status freeze_modules(graph& g, const group_table& t) {
   return {};
 }
 
+namespace detail {
+
 /// Whether no parameter of a frozen module has a gradient, as where the graph was frozen before it was differentiated.
 /// Domain: the table's modules have the operators of the graph.
 constexpr submodel_status check_frozen(const graph& g, const group_table& t) {
@@ -67,5 +69,7 @@ constexpr submodel_status check_frozen(const graph& g, const group_table& t) {
       return {.code = submodel_code::frozen_parameter_has_gradient, .module = r.frozen.item[p], .named = p};
   return {};
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

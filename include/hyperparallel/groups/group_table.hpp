@@ -131,6 +131,8 @@ constexpr growing_array<int> ranks_of(const process_group& g) {
   return all;
 }
 
+namespace detail {
+
 /// Whether the module has the operator of that name: one of its patterns describes the name, or, where it has none, the
 /// name is the module's or begins with it and a dot. O(patterns · length²).
 constexpr bool has_operator(const placed_module& m, const char* name) {
@@ -141,5 +143,7 @@ constexpr bool has_operator(const placed_module& m, const char* name) {
     if (name[i] != m.name.text[i]) return false;
   return m.operators.empty() && (name[length] == '\0' || name[length] == '.');
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

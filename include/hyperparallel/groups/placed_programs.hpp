@@ -44,8 +44,8 @@ template <fixed_string Name, fixed_string From, fixed_string To, int Ready, int 
           edge_reads Reads = edge_reads::every, extent_t Move = 0, int Behind = -1>
 struct edge_between {
   static constexpr void apply(program_setting& s) {
-    connect(s.graph, {detail::name_or_none(Name.text), find_program(s.graph, From.text), find_program(s.graph, To.text),
-                      Ready, Room, Move, Reads, Behind});
+    connect(s.graph, {detail::name_or_none(Name.text), detail::find_program(s.graph, From.text),
+                      detail::find_program(s.graph, To.text), Ready, Room, Move, Reads, Behind});
   }
 };
 
@@ -64,9 +64,13 @@ struct colocated_placement {
   static constexpr void apply(program_setting& s) { s.placement.kind = program_sharing::colocated; }
 };
 
+namespace detail {
+
 template <class Argument>
 concept placed_program_argument =
     process_group_argument<Argument> || requires(program_setting& s) { Argument::apply(s); };
+
+}  // namespace detail
 
 namespace diag {
 

@@ -24,7 +24,7 @@ namespace hyperparallel { inline namespace v0_2 {
 
 enum class program_sharing : unsigned char { disjoint, colocated, overlapping };
 
-constexpr const char* name_of(program_sharing k) { return enum_name("disjoint\0colocated\0overlapping", k); }
+constexpr const char* name_of(program_sharing k) { return detail::enum_name("disjoint\0colocated\0overlapping", k); }
 
 /// Bytes of a program on each of its ranks.
 struct memory_of_program {
@@ -56,7 +56,7 @@ enum class placement_code : unsigned char {
 };
 
 constexpr const char* name_of(placement_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0programs_are_refused\0memory_of_other_programs\0device_has_no_bytes\0bytes_are_negative\0swap_has_no_rate\0"
       "programs_share_a_rank\0groups_differ\0phase_does_not_fit\0swaps_overflow",
       c);
@@ -70,6 +70,8 @@ struct placement_status {
   constexpr bool ok() const { return code == placement_code::ok; }
   friend constexpr bool operator==(const placement_status&, const placement_status&) = default;
 };
+
+namespace detail {
 
 /// Bytes on each rank of a row while the program of a turn fires; `not_counted` where that leaves 64 bits.
 /// Domain: bytes are not negative.
@@ -92,10 +94,13 @@ constexpr bool swaps(const program_graph& g, const program_placement& at, int pr
   return false;
 }
 
+}  // namespace detail
+
 /// The graph with the time of swaps in its firings. Domain: a placement that check_placement accepts.
 constexpr program_graph with_swaps(program_graph g, const program_placement& at) {
   for (int p = 0; p < g.program.size; ++p)
-    if (swaps(g, at, p)) g.program.item[p].duration += 2 * ceil_divide(at.program.item[p].resident, at.swap_rate);
+    if (detail::swaps(g, at, p))
+      g.program.item[p].duration += 2 * ceil_divide(at.program.item[p].resident, at.swap_rate);
   return g;
 }
 
@@ -155,7 +160,7 @@ constexpr placement_status check_placement(const program_graph& g, const group_t
   for (int r = 0; r < g.row.size && s.ok(); ++r) s = detail::check_kind(g, at.kind, r);
   for (int r = 0; r < g.row.size && s.ok(); ++r)
     for (int i = 0; i < g.row.item[r].turn.size && s.ok(); ++i)
-      if (const extent_t bytes = bytes_of_phase(g, at, r, i); bytes > at.device_bytes)
+      if (const extent_t bytes = detail::bytes_of_phase(g, at, r, i); bytes > at.device_bytes)
         s = {.code = placement_code::phase_does_not_fit,
              .program = g.row.item[r].turn.item[i],
              .row = r,

@@ -37,8 +37,12 @@ struct complete_groups {
   static constexpr void apply(group_table& t) { t.complete = true; }
 };
 
+namespace detail {
+
 template <class Argument>
 concept process_group_argument = requires(group_table& t) { Argument::apply(t); };
+
+}  // namespace detail
 
 namespace diag {
 

@@ -62,8 +62,12 @@ constexpr int add_program(program_graph& g, const char* name, const char* group,
 /// Appends an edge; returns its number.
 constexpr int connect(program_graph& g, const program_edge& e) { return g.edge.push(e); }
 
+namespace detail {
+
 /// Number of the program or edge of that name, or -1.
 constexpr int find_program(const program_graph& g, const char* name) { return detail::find_named(g.program, name); }
+
+}  // namespace detail
 constexpr int find_edge(const program_graph& g, const char* name) { return detail::find_named(g.edge, name); }
 
 }}  // namespace hyperparallel::v0_2

@@ -128,6 +128,8 @@ constexpr bool is_least_period(const program_graph& g, const program_period& p) 
   return true;
 }
 
+namespace detail {
+
 /// How long the ranks of a row fire in one period, for one firing of each of its programs.
 constexpr extent_t busy_of_row(const program_graph& g, int row) {
   extent_t busy = 0;
@@ -135,9 +137,11 @@ constexpr extent_t busy_of_row(const program_graph& g, int row) {
   return busy;
 }
 
+}  // namespace detail
+
 /// The share of time that the ranks of a row fire, in millionths, rounded down. Domain: the period is not refused and not 0.
 constexpr extent_t utilisation_of_row(const program_graph& g, const program_period& p, int row) {
-  extent_t left = busy_of_row(g, row) * p.firings, share = left / p.time;
+  extent_t left = detail::busy_of_row(g, row) * p.firings, share = left / p.time;
   for (int digit = 0; digit < 6; ++digit) {
     left = left % p.time * 10;
     share = share * 10 + left / p.time;

@@ -37,7 +37,7 @@ enum class programs_code : unsigned char {
 };
 
 constexpr const char* name_of(programs_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0graph_has_no_program\0program_name_is_empty_or_too_long\0program_stands_twice\0duration_is_negative\0"
       "edge_name_is_empty_or_too_long\0edge_stands_twice\0edge_end_is_no_program\0ready_is_negative\0room_is_too_"
       "small\0"

@@ -42,7 +42,7 @@ constexpr program_times play_programs(const program_graph& g, int firings, const
   }
   if (!t.status.ok()) return t;
   const growing_array<program_wait> waits = waits_of(g);
-  const firing_order order = order_of_firing(g.program.size, waits);
+  const detail::firing_order order = detail::order_of_firing(g.program.size, waits);
   t.start.resize(duration.size, 0);
   t.end.resize(duration.size, 0);
   for (int k = 0; k < firings; ++k)

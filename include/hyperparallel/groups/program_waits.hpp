@@ -48,6 +48,8 @@ constexpr growing_array<program_wait> waits_of(const program_graph& g) {
   return w;
 }
 
+namespace detail {
+
 /// Programs in an order in which those of one firing number can run; or waits round a cycle without a firing between.
 struct firing_order {
   growing_array<int> order{};
@@ -99,8 +101,6 @@ constexpr growing_array<int> least_backs(int programs, const growing_array<progr
   return least;
 }
 
-namespace detail {
-
 constexpr programs_status blame_wait(programs_code code, const program_wait& w) {
   programs_status s{code, w.to, w.from};
   if (w.kind == wait_kind::delivery || w.kind == wait_kind::room) s.edge = w.number;
@@ -121,9 +121,9 @@ constexpr programs_status check_waits(const program_graph& g, const growing_arra
   for (const program_wait& w : kept)
     if (w.from < 0 || w.from >= programs || w.to < 0 || w.to >= programs || w.back < 0)
       return {.code = programs_code::wait_is_missing, .program = w.to, .other = w.from};
-  const programs_status live = detail::blame_cycle(order_of_firing(programs, kept));
+  const programs_status live = detail::blame_cycle(detail::order_of_firing(programs, kept));
   if (!live.ok()) return live;
-  const growing_array<int> least = least_backs(programs, kept);
+  const growing_array<int> least = detail::least_backs(programs, kept);
   for (const program_wait& w : waits_of(g)) {
     const int sure = least.item[w.from * programs + w.to];
     bool kept_so = w.delay == 0 && sure >= 0 && sure <= w.back;

@@ -34,8 +34,6 @@ inline std::string text_of_wait(const program_graph& g, const program_wait& w) {
   return "";
 }
 
-}  // namespace detail
-
 /// "train waits for samples of rollout, rollout waits for weights of train"; "" where no programs wait for each other.
 /// Domain: a graph whose numbers check_programs accepts.
 inline std::string text_of_cycle(const program_graph& g) {
@@ -45,6 +43,8 @@ inline std::string text_of_cycle(const program_graph& g) {
   return text;
 }
 
+}  // namespace detail
+
 /// The sentence of a refusal by check_programs, check_waits, period_of or play_programs; "ok" of none.
 inline std::string text_of_refusal(const programs_status& s, const program_graph& g, const group_table& t = {}) {
   if (s.ok()) return "ok";
@@ -52,10 +52,10 @@ inline std::string text_of_refusal(const programs_status& s, const program_graph
   const bool cycle = s.code == programs_code::programs_wait_for_each_other;
   const std::string given = std::to_string(s.given), expected = std::to_string(s.expected),
                     rank = std::to_string(s.rank), row = std::to_string(s.row), other_row = std::to_string(s.other),
-                    waits = cycle ? text_of_cycle(g) : "";
+                    waits = cycle ? detail::text_of_cycle(g) : "";
   const char* const wanted =
       s.code == programs_code::program_names_no_group ? g.program.item[s.program].group.text : "";
-  const slot_text slots[] = {
+  const detail::slot_text slots[] = {
       {"program_named", detail::program_at(g, s.program)},
       {"other_program", s.code == programs_code::rows_share_a_rank ? "" : detail::program_at(g, s.other)},
       {"edge_named", detail::edge_at(g, s.edge)},
@@ -67,7 +67,7 @@ inline std::string text_of_refusal(const programs_status& s, const program_graph
       {"given", given.c_str()},
       {"expected", expected.c_str()},
       {"waits", waits.c_str()}};
-  return sentence_of((std::string("programs_code::") + name_of(s.code)).c_str(), slots).text;
+  return detail::sentence_of((std::string("programs_code::") + name_of(s.code)).c_str(), slots).text;
 }
 
 /// Of check_placement.
@@ -75,12 +75,12 @@ inline std::string text_of_refusal(const placement_status& s, const program_grap
   if (s.ok()) return "ok";
   if (s.code == placement_code::programs_are_refused) return text_of_refusal(s.programs, g, t);
   const std::string given = std::to_string(s.given), expected = std::to_string(s.expected), row = std::to_string(s.row);
-  const slot_text slots[] = {{"program_named", detail::program_at(g, s.program)},
-                             {"other_program", detail::program_at(g, s.other)},
-                             {"row_number", s.row < 0 ? "" : row.c_str()},
-                             {"given", given.c_str()},
-                             {"expected", expected.c_str()}};
-  return sentence_of((std::string("placement_code::") + name_of(s.code)).c_str(), slots).text;
+  const detail::slot_text slots[] = {{"program_named", detail::program_at(g, s.program)},
+                                     {"other_program", detail::program_at(g, s.other)},
+                                     {"row_number", s.row < 0 ? "" : row.c_str()},
+                                     {"given", given.c_str()},
+                                     {"expected", expected.c_str()}};
+  return detail::sentence_of((std::string("placement_code::") + name_of(s.code)).c_str(), slots).text;
 }
 
 /// "23134 = rollout 12847 + weights 410 + train 9877, 1 firing": time and firings of the critical cycle, which may run
@@ -92,7 +92,7 @@ inline std::string text_of_period(const program_graph& g, const program_period& 
     time += part;
     parts += (parts.empty() ? "" : " + ") + std::string(name) + " " + std::to_string(part);
   };
-  const int waits = p.cycle.size, first = first_of_least(waits, [&](int i) { return p.cycle[i].from; });
+  const int waits = p.cycle.size, first = detail::first_of_least(waits, [&](int i) { return p.cycle[i].from; });
   for (int i = 0; i < waits; ++i) {
     const program_wait& w = p.cycle[(first + i) % waits];
     add(detail::program_at(g, w.from), g.program[w.from].duration);

@@ -14,22 +14,22 @@ inline std::string text_of_refusal(const split_status& s, const char* const* nam
   if (s.ok()) return "ok";
   const std::string given = std::to_string(s.given), expected = std::to_string(s.expected),
                     entry = std::to_string(s.choice);
-  const slot_text slots[] = {{"module_named", s.module < 0 ? "" : name[s.module]},
-                             {"entry_number", entry.c_str()},
-                             {"devices_given", given.c_str()},
-                             {"devices_expected", expected.c_str()}};
-  return sentence_of((std::string("split_code::") + name_of(s.code)).c_str(), slots).text;
+  const detail::slot_text slots[] = {{"module_named", s.module < 0 ? "" : name[s.module]},
+                                     {"entry_number", entry.c_str()},
+                                     {"devices_given", given.c_str()},
+                                     {"devices_expected", expected.c_str()}};
+  return detail::sentence_of((std::string("split_code::") + name_of(s.code)).c_str(), slots).text;
 }
 
 inline std::string text_of_refusal(const split_choice& c, const char* const* name) {
   if (c.ok()) return "ok";
   const std::string split = std::to_string(c.split), given = std::to_string(c.given),
                     expected = std::to_string(c.expected);
-  const slot_text slots[] = {{"module_named", c.module < 0 ? "" : name[c.module]},
-                             {"split_number", split.c_str()},
-                             {"given", given.c_str()},
-                             {"expected", expected.c_str()}};
-  return sentence_of((std::string("split_choice_code::") + name_of(c.code)).c_str(), slots).text;
+  const detail::slot_text slots[] = {{"module_named", c.module < 0 ? "" : name[c.module]},
+                                     {"split_number", split.c_str()},
+                                     {"given", given.c_str()},
+                                     {"expected", expected.c_str()}};
+  return detail::sentence_of((std::string("split_choice_code::") + name_of(c.code)).c_str(), slots).text;
 }
 
 /// "less than 28 takes 4 devices, more than 3: prefill 2, decode 2". Domain: the split is not refused.

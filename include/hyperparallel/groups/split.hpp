@@ -41,7 +41,7 @@ enum class split_code : unsigned char {
 };
 
 constexpr const char* name_of(split_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0devices_are_not_positive\0split_has_no_module\0size_is_not_positive\0time_is_negative\0module_has_no_size\0"
       "devices_are_too_few",
       c);

@@ -42,7 +42,7 @@ enum class split_choice_code : unsigned char {
 };
 
 constexpr const char* name_of(split_choice_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0no_split_is_compiled\0split_has_other_modules\0time_is_negative\0present_is_no_split\0times_overflow\0"
       "load_is_too_large",
       c);
@@ -58,13 +58,13 @@ struct split_choice {
   friend constexpr bool operator==(const split_choice&, const split_choice&) = default;
 };
 
+namespace detail {
+
 constexpr bool has_room(const compiled_split& s, const growing_array<extent_t>& load) {
   for (int m = 0; m < load.size; ++m)
     if (s.room.item[m] < load.item[m]) return false;
   return true;
 }
-
-namespace detail {
 
 constexpr split_choice check_compiled(const growing_array<compiled_split>& all, int modules, const present_split& now) {
   using code = split_choice_code;
@@ -101,7 +101,7 @@ constexpr split_choice choose_split(const growing_array<compiled_split>& compile
   if (!best.ok()) return best;
   for (int i = -1; i < compiled.size; ++i) {
     const int s = i < 0 ? now.split : i;  // the present one first
-    if (s < 0 || (i >= 0 && s == now.split) || !has_room(compiled.item[s], load)) continue;
+    if (s < 0 || (i >= 0 && s == now.split) || !detail::has_room(compiled.item[s], load)) continue;
     const bool stays = now.split < 0 || compiled.item[now.split].devices == compiled.item[s].devices;
     extent_t time = 0;
     if (multiply_overflows(compiled.item[s].time, now.steps, time) || add_overflows(time, stays ? 0 : now.move, time))

@@ -91,6 +91,8 @@ constexpr staleness staleness_of(const program_graph& g, int edge) {
   return s;
 }
 
+namespace detail {
+
 /// The first edge that claims less than what holds. Domain: as before.
 constexpr programs_status check_staleness(const program_graph& g) {
   for (int i = 0; i < g.edge.size; ++i) {
@@ -103,5 +105,7 @@ constexpr programs_status check_staleness(const program_graph& g) {
   }
   return {};
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -38,7 +38,7 @@ enum class submodel_code : unsigned char {
 };
 
 constexpr const char* name_of(submodel_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0groups_are_refused\0graph_cannot_be_cut\0ranks_are_no_run\0groups_overlap\0rank_is_left_out\0"
       "modules_wait_for_each_other\0strategies_for_other_groups\0strategy_has_other_ranks\0strategies_differ_on_ranks\0"
       "parameter_is_half_frozen\0frozen_parameter_has_gradient\0modules_are_too_many",

@@ -71,6 +71,8 @@ struct supernode_shape {
   constexpr int npus() const { return rack_rows * rack_columns * rows * columns; }
 };
 
+namespace detail {
+
 /// The full mesh of a supernode whose NPUs send `bandwidth` bytes per second over all of their links together, at most in one
 /// direction. Devices of one NPU share its links evenly and reach each other as two 910C dies do. The latency of a hop,
 /// 200 ns, is the claim for a supernode.
@@ -89,6 +91,8 @@ constexpr full_mesh_value mesh_of_supernode(const supernode_shape& s, std::int64
   }
   return m;
 }
+
+}  // namespace detail
 
 /// Atlas 800T A2: eight 910B, each pair joined by HCCS, 196 GB/s an NPU over seven links (msmodeling A2), which the level has
 /// together, and RoCE of 25 GB/s an NPU. Its 2 µs are what a supernode's 200 ns are published against; those of HCCS are
@@ -112,14 +116,14 @@ template <supernode_shape Shape>
 struct supernode_of_950 {
   static constexpr device_value device = detail::part_of_npu(
       detail::make_announced_npu(1000 * teraflops, 144 * GiB, 4000 * gigabyte), Shape.devices_per_npu);
-  static constexpr full_mesh_value topology = mesh_of_supernode(Shape, 1000 * gigabyte);
+  static constexpr full_mesh_value topology = detail::mesh_of_supernode(Shape, 1000 * gigabyte);
 };
 /// The same for 15 488: 2 Pflop/s fp8, 288 GB at 9.6 TB/s, 2.2 TB/s (34 PB/s in all).
 template <supernode_shape Shape>
 struct supernode_of_960 {
   static constexpr device_value device = detail::part_of_npu(
       detail::make_announced_npu(2000 * teraflops, 288 * GiB, 9600 * gigabyte), Shape.devices_per_npu);
-  static constexpr full_mesh_value topology = mesh_of_supernode(Shape, 1100 * gigabyte);
+  static constexpr full_mesh_value topology = detail::mesh_of_supernode(Shape, 1100 * gigabyte);
 };
 
 /// 128 racks of 64, and 16 x 8 racks of 8 x 8.

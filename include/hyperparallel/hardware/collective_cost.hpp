@@ -34,7 +34,11 @@ enum class collective : unsigned char {
 
 /// `ring` is pairwise for all_to_all. `direct` is one message from each peer through one port.
 enum class collective_algorithm : unsigned char { ring, log_step, full_mesh, one_shot, direct };
+namespace detail {
+
 inline constexpr int collective_algorithm_count = 5;
+
+}  // namespace detail
 
 struct collective_request {
   collective kind = collective::all_gather;
@@ -45,14 +49,14 @@ struct collective_request {
   int chunks = 1;              ///< k of the pipelined ring of broadcast and reduce
 };
 
+namespace detail {
+
 /// ⌈log2 p⌉ for p ≥ 1.
 constexpr int log2_ceiling(int p) {
   int steps = 0;
   while ((std::int64_t{1} << steps) < p) ++steps;
   return steps;
 }
-
-namespace detail {
 
 /// `steps` latencies and bytes · factor / divisor on one link; each step is a message.
 constexpr time_cost alpha_beta(const link_level& link, std::int64_t steps, std::int64_t bytes, std::int64_t factor,
@@ -187,7 +191,7 @@ struct algorithm_choice {
 /// a private link also full_mesh and one_shot. Ties go to the first in enumeration order. O(log ranks).
 constexpr algorithm_choice cheapest_algorithm(collective_request q, const link_level& link, bool mesh) {
   algorithm_choice best{q.algorithm, detail::not_served};
-  for (int a = 0; a < collective_algorithm_count; ++a) {
+  for (int a = 0; a < detail::collective_algorithm_count; ++a) {
     q.algorithm = static_cast<collective_algorithm>(a);
     const bool needs_mesh =
         q.algorithm == collective_algorithm::full_mesh || q.algorithm == collective_algorithm::one_shot;

@@ -149,12 +149,16 @@ constexpr device_status check(const device_value& d) {
   return {};
 }
 
+namespace detail {
+
 /// Index of the first tier of this kind, or -1.
 constexpr int tier_index(const device_value& d, memory_kind kind) {
   for (int t = 0; t < d.tier_count; ++t)
     if (d.tier[t].kind == kind) return t;
   return -1;
 }
+
+}  // namespace detail
 
 /// Index of the first tier of this kind behind tier 0, or -1: what kernels do not work in, and copy to and from. Law: no
 /// memory is at once tier 0 and behind it, whatever kind tier 0 is of.
@@ -174,6 +178,8 @@ constexpr std::int64_t matrix_peak(const device_value& d, number_format format) 
   return d.matrix_flops[static_cast<int>(format)];
 }
 
+namespace detail {
+
 /// Work that a device states no rate for.
 struct unrated_work {
   bool exists = false;
@@ -181,6 +187,8 @@ struct unrated_work {
   number_format format = number_format::bfloat16;
   friend constexpr bool operator==(const unrated_work&, const unrated_work&) = default;
 };
+
+}  // namespace detail
 
 /// Time of an m×k by k×n product, 2mnk operations, divided evenly over `cores` AICs (one by default), at `reached` of
 /// the peak. Domain: m, n, k ≥ 0; 1 ≤ cores ≤ aic; a peak above 0 for the format. O(1).

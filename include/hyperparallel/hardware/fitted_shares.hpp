@@ -25,11 +25,15 @@ inline constexpr fitted_share fitted_shares[] = {
     {"gb200", {533'000}, 1},
 };
 
+namespace detail {
+
 /// Domain: the preset is among them.
 constexpr efficiency fitted_share_of(const char* preset) {
   const fitted_share* found = fitted_shares;
   while (!same_text(found->preset, preset)) ++found;
   return found->share;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -17,14 +17,18 @@ struct full_mesh_value {
   friend constexpr bool operator==(const full_mesh_value&, const full_mesh_value&) = default;
 };
 
+namespace detail {
+
 inline constexpr int most_devices_of_a_mesh = 1 << 30;
+
+}  // namespace detail
 
 /// Devices of the mesh; 0 where an axis has none or where they are too many. O(axes).
 constexpr int device_count(const full_mesh_value& m) {
   std::int64_t devices = 1;
   for (int a = 0; a < m.level_count; ++a) {
     devices *= m.level[a].group;
-    if (devices < 1 || devices > most_devices_of_a_mesh) return 0;
+    if (devices < 1 || devices > detail::most_devices_of_a_mesh) return 0;
   }
   return static_cast<int>(devices);
 }
@@ -36,12 +40,12 @@ constexpr topology_status check(const full_mesh_value& m) {
   std::int64_t devices = 1;
   for (int a = 0; a < m.level_count; ++a) {
     const link_level& level = m.level[a];
-    const std::int64_t fitting = most_devices_of_a_mesh / devices;
+    const std::int64_t fitting = detail::most_devices_of_a_mesh / devices;
     if (level.group < 1) return {topology_code::axis_has_no_device, a, level.group, 1};
     if (level.group > fitting) return {topology_code::mesh_has_too_many_devices, a, level.group, fitting};
     if (level.group > 1 && level.bandwidth < 1)
       return {topology_code::bandwidth_is_not_positive, a, level.bandwidth, 1};
-    if (const topology_status s = check_link(level, a); s.code != topology_code::ok) return s;
+    if (const topology_status s = detail::check_link(level, a); s.code != topology_code::ok) return s;
     devices *= level.group;
   }
   return {};

@@ -42,8 +42,6 @@ constexpr time_cost mesh_stage(const link_level& link, int ranks, std::int64_t b
 /// The slower of the two latencies: both orders share their stages.
 constexpr std::int64_t shared_latency(const full_mesh_2d& m) { return larger(m.along_x.latency, m.along_y.latency); }
 
-}  // namespace detail
-
 /// All-gather of n bytes along y and then x: a_y + n b_y/(xy) + a_x + n b_x/x. O(1).
 constexpr time_cost all_gather_y_then_x(const full_mesh_2d& m, std::int64_t bytes) {
   if (const cost_code code = detail::domain_of(m, bytes); code != cost_code::ok) return {code, 0};
@@ -51,14 +49,16 @@ constexpr time_cost all_gather_y_then_x(const full_mesh_2d& m, std::int64_t byte
   return then(detail::mesh_stage(m.along_y, m.y, bytes, ranks), detail::mesh_stage(m.along_x, m.x, bytes, m.x));
 }
 
+}  // namespace detail
+
 /// The same along x and then y. O(1).
 constexpr time_cost all_gather_x_then_y(const full_mesh_2d& m, std::int64_t bytes) {
-  return all_gather_y_then_x({m.y, m.x, m.along_y, m.along_x}, bytes);
+  return detail::all_gather_y_then_x({m.y, m.x, m.along_y, m.along_x}, bytes);
 }
 
 /// The better of the two orders. Equals reduce-scatter, its mirror. O(1).
 constexpr time_cost all_gather_one_order(const full_mesh_2d& m, std::int64_t bytes) {
-  return faster(all_gather_y_then_x(m, bytes), all_gather_x_then_y(m, bytes));
+  return faster(detail::all_gather_y_then_x(m, bytes), all_gather_x_then_y(m, bytes));
 }
 
 /// Both orders at once, the share f = x b_y / (x b_y + y b_x) going y then x so that the second stages end together.
@@ -84,17 +84,21 @@ constexpr time_cost all_gather_two_orders(const full_mesh_2d& m, std::int64_t by
   return then(latencies(2, detail::shared_latency(m)), then(first, last));
 }
 
+namespace detail {
+
 /// All-to-all of m local bytes in one order: a_x + a_y + m (b_x/x + b_y/y). O(1).
 constexpr time_cost all_to_all_one_order(const full_mesh_2d& m, std::int64_t bytes) {
   if (const cost_code code = detail::domain_of(m, bytes); code != cost_code::ok) return {code, 0};
   return then(detail::mesh_stage(m.along_x, m.x, bytes, m.x), detail::mesh_stage(m.along_y, m.y, bytes, m.y));
 }
 
+}  // namespace detail
+
 /// All-to-all with half of the buffer in each order: 2a + m max(b_x/x, b_y/y), the load of the busier links, so no
 /// share other than one half is better. O(1).
 constexpr time_cost all_to_all_two_orders(const full_mesh_2d& m, std::int64_t bytes) {
   if (const cost_code code = detail::domain_of(m, bytes); code != cost_code::ok) return {code, 0};
-  if (m.x == 1 || m.y == 1) return all_to_all_one_order(m, bytes);
+  if (m.x == 1 || m.y == 1) return detail::all_to_all_one_order(m, bytes);
   return then(latencies(2, detail::shared_latency(m)),
               slower(work_time(bytes, 1, m.x, m.along_x.bandwidth), work_time(bytes, 1, m.y, m.along_y.bandwidth)));
 }

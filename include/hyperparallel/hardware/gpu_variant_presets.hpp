@@ -34,7 +34,7 @@ struct a100_40gb {
 struct h100_96gb {
   static constexpr device_value device = [] {
     device_value d = detail::with_memory(h100::device, 96 * GiB, 2400 * gigabyte);
-    d.gmm_cold = fitted_share_of("h100_96gb");
+    d.gmm_cold = detail::fitted_share_of("h100_96gb");
     return d;
   }();
   static constexpr topology_value topology = h100::topology;

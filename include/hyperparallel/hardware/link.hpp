@@ -43,13 +43,13 @@ enum class size_share_code : unsigned char {
   shares_fall,
   longer_is_faster,  ///< the longer message would occupy the link for less
 };
+namespace detail {
+
 struct size_share_status {
   size_share_code code = size_share_code::ok;
   int at = 0;  ///< the share to blame
   friend constexpr bool operator==(const size_share_status&, const size_share_status&) = default;
 };
-
-namespace detail {
 
 /// Bytes at the whole bandwidth that `bytes` at a share take as long as, rounded up.
 constexpr wide_unsigned bytes_at_share(std::int64_t bytes, efficiency share) {
@@ -59,8 +59,6 @@ constexpr wide_unsigned bytes_at_share(std::int64_t bytes, efficiency share) {
 constexpr std::int64_t saturated(wide_unsigned n) {
   return n > static_cast<wide_unsigned>(INT64_MAX) ? INT64_MAX : static_cast<std::int64_t>(n);
 }
-
-}  // namespace detail
 
 /// Whether the shares of a level keep the laws. O(1).
 constexpr size_share_status check_shares(const link_level& level) {
@@ -109,9 +107,11 @@ constexpr time_cost occupied_time(const link_level& level, std::int64_t messages
   return work_time(occupied_bytes(level, messages, bytes.value), 1, 1, level.bandwidth);
 }
 
+}  // namespace detail
+
 /// Time of one message. 0 bytes still pay the latency: a signal is a message. Domain: bytes ≥ 0. O(1).
 constexpr time_cost transfer_time(const link_level& level, std::int64_t bytes) {
-  return then(latencies(1, level.latency), occupied_time(level, 1, bytes, 1));
+  return then(latencies(1, level.latency), detail::occupied_time(level, 1, bytes, 1));
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Tokens of the shares below: of forward, and of the gradients of input and weight.
 inline constexpr std::int64_t forward_tokens[] = {256, 1024, 2048, 4096, 8192, 16384};
@@ -71,4 +71,4 @@ inline constexpr std::int64_t kernel_edges = 3'600'000;
 /// Bytes of the loss for a token and an entry of the vocabulary: an f32 copy, log-softmax, and both backward.
 inline constexpr std::int64_t loss_forward_bytes = 14, loss_backward_bytes = 22;
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

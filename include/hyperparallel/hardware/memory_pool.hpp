@@ -19,6 +19,8 @@ struct memory_pool {
   friend constexpr bool operator==(const memory_pool&, const memory_pool&) = default;
 };
 
+namespace detail {
+
 constexpr std::int64_t capacity_of(const memory_pool& p) { return p.cpus * p.bytes_per_cpu; }
 
 /// What each of `sharers` devices gets that alone would copy at `own` bytes per second. Domain: sharers ≥ 1.
@@ -27,13 +29,15 @@ constexpr std::int64_t shared_bandwidth(const memory_pool& p, std::int64_t own, 
   return part < own ? part : own;
 }
 
+}  // namespace detail
+
 /// The device with its DRAM behind tier 0 as one of `sharers` that hold and copy evenly. A device without such a tier is unchanged.
 /// Domain: sharers ≥ 1.
 constexpr device_value with_pool(device_value d, const memory_pool& p, int sharers) {
   const int t = tier_behind(d, memory_kind::dram);
   if (t < 0) return d;
-  d.tier[t].bytes = capacity_of(p) / sharers;
-  d.tier[t].bandwidth = shared_bandwidth(p, d.tier[t].bandwidth, sharers);
+  d.tier[t].bytes = detail::capacity_of(p) / sharers;
+  d.tier[t].bandwidth = detail::shared_bandwidth(p, d.tier[t].bandwidth, sharers);
   return d;
 }
 

@@ -31,6 +31,8 @@ struct operator_rates {
   }
 };
 
+namespace detail {
+
 /// H100 SXM with HBM3 has the rates that were measured; all others scale. Precondition: `check` says ok. O(1).
 constexpr operator_rates rates_of(const device_value& d) {
   const std::int64_t matrix = d.matrix_flops[static_cast<int>(number_format::bfloat16)], memory = d.tier[0].bandwidth;
@@ -38,8 +40,6 @@ constexpr operator_rates rates_of(const device_value& d) {
   return {larger(matrix, std::int64_t{1}), memory, measured,
           measured || d.gmm_cold.parts_per_million == 0 ? full_efficiency : d.gmm_cold};
 }
-
-namespace detail {
 
 /// Parts of a doubling in which distances are counted.
 inline constexpr std::int64_t parts_of_doubling = 64;
@@ -111,10 +111,6 @@ constexpr time_cost memory_time(const operator_rates& r, std::int64_t bytes, std
   return then(work_time(bytes, 1, 1, r.memory, {100 * share}), {cost_code::ok, kernel_edges});
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// A measured product by the logarithms of its shape.
 struct product_entry {
   product_sides at{};
@@ -138,8 +134,6 @@ struct product_entries {
 };
 inline constexpr product_entries h100_entries{};
 
-}  // namespace detail
-
 /// The share of the peak that a product reaches where memory does not bound it. Sizes are at least 1. O(shapes).
 constexpr efficiency product_share(std::int64_t tokens, std::int64_t inner, std::int64_t columns, product_pass pass) {
   const detail::product_sides asked = detail::logarithms_of(detail::sides_of(tokens, inner, columns, pass));
@@ -150,10 +144,14 @@ constexpr efficiency product_share(std::int64_t tokens, std::int64_t inner, std:
   return mean.value(sustained_product_share);
 }
 
+}  // namespace detail
+
 /// A pass over memory that reads and writes so many bytes, 16 bits or more an element, in order. O(1).
 constexpr time_cost streamed_time(const operator_rates& r, std::int64_t bytes) {
-  return detail::memory_time(r, bytes, pass_share);
+  return detail::memory_time(r, bytes, detail::pass_share);
 }
+namespace detail {
+
 /// A pass by rows or by halves of rows: norms, rotations. O(1).
 constexpr time_cost streamed_rows_time(const operator_rates& r, std::int64_t bytes) {
   return detail::memory_time(r, bytes, row_pass_share);
@@ -166,13 +164,17 @@ constexpr time_cost update_time(const operator_rates& r, std::int64_t bytes) {
   return detail::memory_time(r, bytes, update_share);
 }
 
+}  // namespace detail
+
 /// A product in bf16, of tokens × inner and columns × inner. O(shapes).
 constexpr time_cost measured_product_time(const operator_rates& r, std::int64_t tokens, std::int64_t inner,
                                           std::int64_t columns, product_pass pass) {
-  return slower(
-      work_time(2 * tokens * inner, columns, 1, r.matrix, r.within(product_share(tokens, inner, columns, pass))),
-      streamed_time(r, 2 * (tokens * inner + inner * columns + tokens * columns)));
+  return slower(work_time(2 * tokens * inner, columns, 1, r.matrix,
+                          r.within(detail::product_share(tokens, inner, columns, pass))),
+                streamed_time(r, 2 * (tokens * inner + inner * columns + tokens * columns)));
 }
+
+namespace detail {
 
 /// The share of the peak of as many products as groups, which have equal parts of the slots. Sizes are at least 1. O(shapes).
 constexpr efficiency grouped_share(std::int64_t groups, std::int64_t slots, std::int64_t inner, std::int64_t columns) {
@@ -187,12 +189,16 @@ constexpr efficiency grouped_share(std::int64_t groups, std::int64_t slots, std:
              m.share);
   return mean.value();
 }
+
+}  // namespace detail
 constexpr time_cost grouped_time(const operator_rates& r, std::int64_t groups, std::int64_t slots, std::int64_t inner,
                                  std::int64_t columns) {
-  return slower(
-      work_time(2 * slots * inner, columns, 1, r.matrix, r.within(grouped_share(groups, slots, inner, columns))),
-      streamed_time(r, 2 * (slots * inner + groups * inner * columns + slots * columns)));
+  return slower(work_time(2 * slots * inner, columns, 1, r.matrix,
+                          r.within(detail::grouped_share(groups, slots, inner, columns))),
+                streamed_time(r, 2 * (slots * inner + groups * inner * columns + slots * columns)));
 }
+
+namespace detail {
 
 /// The share of the peak that causal attention of so many heads reaches, those of all sequences. Sizes are at least 1. O(shapes).
 constexpr efficiency attention_share(std::int64_t heads, std::int64_t sequence, std::int64_t head_dim, bool backward) {
@@ -207,12 +213,14 @@ constexpr efficiency attention_share(std::int64_t heads, std::int64_t sequence, 
              backward ? m.backward : m.forward);
   return mean.value();
 }
+
+}  // namespace detail
 /// Half the square. O(shapes).
 constexpr time_cost attention_time(const operator_rates& r, std::int64_t heads, std::int64_t sequence,
                                    std::int64_t head_dim, bool backward) {
   const std::int64_t tensors = heads * sequence * head_dim;
   return slower(work_time((backward ? 5 : 2) * tensors, sequence, 1, r.matrix,
-                          r.within(attention_share(heads, sequence, head_dim, backward))),
+                          r.within(detail::attention_share(heads, sequence, head_dim, backward))),
                 streamed_time(r, (backward ? 16 : 8) * tensors));
 }
 

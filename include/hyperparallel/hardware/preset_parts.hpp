@@ -51,8 +51,6 @@ constexpr link_level infiniband_level(std::int64_t bandwidth) {
       "infiniband", unbounded_group, bandwidth, assumed::network_latency, {{assumed::whole_message, per_mille(960)}}};
 }
 
-}  // namespace detail
-
 /// Peaks of a data sheet, and the assumed numbers beside them; `d` has cores, rates, L2 and capacities.
 constexpr device_value with_assumed_shares(device_value d) {
   d.tier[0].reached = assumed::memory_share;
@@ -67,5 +65,7 @@ constexpr device_value with_assumed_shares(device_value d) {
   d.synchronisation_latency = d.vector_synchronisation_latency = assumed::signal;
   return d;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -145,7 +145,7 @@ struct generic_host {
 
 /// The device with another bandwidth of one tier, for example a contended one. A tier that it lacks changes nothing.
 constexpr device_value with_bandwidth(device_value d, memory_kind kind, std::int64_t bytes_per_second) {
-  const int t = tier_index(d, kind);
+  const int t = detail::tier_index(d, kind);
   if (t >= 0) d.tier[t].bandwidth = bytes_per_second;
   return d;
 }

@@ -42,6 +42,8 @@ struct topology_status {
   friend constexpr bool operator==(const topology_status&, const topology_status&) = default;
 };
 
+namespace detail {
+
 /// Whether the latency and the shares by size of level number `at` can be. O(1).
 constexpr topology_status check_link(const link_level& level, int at) {
   if (level.latency < 0) return {topology_code::latency_is_negative, at, level.latency, 0};
@@ -49,6 +51,8 @@ constexpr topology_status check_link(const link_level& level, int at) {
   if (s.code == size_share_code::ok) return {};
   return {topology_code::share_by_size_is_refused, at, s.at, static_cast<std::int64_t>(s.code)};
 }
+
+}  // namespace detail
 
 /// Whether the levels keep the law. O(levels).
 constexpr topology_status check(const topology_value& t) {
@@ -61,7 +65,7 @@ constexpr topology_status check(const topology_value& t) {
     if (level.group <= inner || (level.group % inner != 0 && !last_and_unbounded))
       return {topology_code::group_does_not_nest, l, level.group, inner};
     if (level.bandwidth < 1) return {topology_code::bandwidth_is_not_positive, l, level.bandwidth, 1};
-    if (const topology_status s = check_link(level, l); s.code != topology_code::ok) return s;
+    if (const topology_status s = detail::check_link(level, l); s.code != topology_code::ok) return s;
     inner = level.group;
   }
   return {};

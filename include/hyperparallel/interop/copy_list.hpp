@@ -22,6 +22,8 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace interop {
 
+namespace detail {
+
 enum class copy_list_code : unsigned char {
   a_side_is_partial,
   shapes_differ,
@@ -38,6 +40,8 @@ struct copy_list_error : std::invalid_argument {
 
 /// Copies beyond which a list is refused: it would fill memory.
 inline constexpr extent_t most_copies = extent_t{1} << 26;
+
+}  // namespace detail
 
 /// A box in a row-major block: its first element, and the distance between neighbours along each dim.
 struct block_place {
@@ -133,10 +137,10 @@ inline copy_list list_copies(const tensor_side& from, const tensor_side& to) {
   detail::refuse_partial("source", from.layout);
   detail::refuse_partial("target", to.layout);
   if (!(from.shape == to.shape))
-    throw copy_list_error(copy_list_code::shapes_differ,
-                          "the shapes differ: " + to_text(from.shape) + " and " + to_text(to.shape));
+    throw detail::copy_list_error(detail::copy_list_code::shapes_differ,
+                                  "the shapes differ: " + to_text(from.shape) + " and " + to_text(to.shape));
   const relocation r = plan_relocation(from, to);
-  if (r.code != relocation_code::ok) throw copy_list_error(detail::code_of(r.code), to_text(r));
+  if (r.code != relocation_code::ok) throw detail::copy_list_error(detail::code_of(r.code), to_text(r));
   detail::refuse_many(r);
 
   copy_list list;

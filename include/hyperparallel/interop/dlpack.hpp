@@ -42,7 +42,7 @@ enum class exchange_code : unsigned char {
 };
 
 constexpr const char* name_of(exchange_code code) {
-  return enum_name(
+  return hyperparallel::detail::enum_name(
       "owner_is_missing\0tensor_is_missing\0version_differs\0device_is_not_the_host\0element_type_is_unknown\0"
       "element_types_differ\0elements_have_lanes\0dims_are_too_many\0dims_differ\0extent_is_negative\0extents_differ\0"
       "stride_is_not_positive\0strides_leave_64_bits\0strides_leave_gaps\0data_is_missing\0"

@@ -75,7 +75,7 @@ template <class T>
 exported_tensor to_dlpack(const strided_view<T>& v, std::shared_ptr<const void> owner) {
   using element = std::remove_const_t<T>;
   exported_tensor e = detail::hand_over<dlpack::managed_tensor_versioned>(
-      const_cast<element*>(v.data), data_type_of<element>, v.extents, v.steps, std::move(owner));
+      const_cast<element*>(v.data), hyperparallel::detail::data_type_of<element>, v.extents, v.steps, std::move(owner));
   e->version = dlpack::own_version;
   e->flags = std::is_const_v<T> ? dlpack::read_only : 0;
   return e;
@@ -89,7 +89,8 @@ exported_tensor to_dlpack(const tensor_view<T>& v, std::shared_ptr<const void> o
 /// For consumers that know no version, as NumPy before 2.
 template <element_type T>
 exported_tensor_without_version to_dlpack_without_version(const strided_view<T>& v, std::shared_ptr<const void> owner) {
-  return detail::hand_over<dlpack::managed_tensor>(v.data, data_type_of<T>, v.extents, v.steps, std::move(owner));
+  return detail::hand_over<dlpack::managed_tensor>(v.data, hyperparallel::detail::data_type_of<T>, v.extents, v.steps,
+                                                   std::move(owner));
 }
 template <element_type T>
 exported_tensor_without_version to_dlpack_without_version(const tensor_view<T>& v, std::shared_ptr<const void> owner) {
@@ -109,7 +110,7 @@ inline exported_tensor to_dlpack(const dynamic_dtensor& x, int position) {
       throw exchange_error(exchange_code::layout_is_partial,
                            "the tensor waits for a " + std::string(name_of(x.layout().partial[a])) + " along axis " +
                                std::to_string(a) + "; expected it reduced (reduce_partial)");
-  return visit_element_type(x.type(), [&](auto type) {
+  return hyperparallel::detail::visit_element_type(x.type(), [&](auto type) {
     using element = typename decltype(type)::type;
     return to_dlpack(x.local(position).view<element>(), x.shared_block(position));
   });

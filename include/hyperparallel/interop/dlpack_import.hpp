@@ -44,10 +44,10 @@ class imported_tensor {
   template <class T>
     requires element_type<std::remove_const_t<T>>
   strided_view<T> view() const {
-    if (data_type_of<std::remove_const_t<T>> != type_)
-      throw exchange_error(exchange_code::element_types_differ, std::string("the tensor stores ") + name_of(type_) +
-                                                                    ", not " +
-                                                                    name_of(data_type_of<std::remove_const_t<T>>));
+    if (hyperparallel::detail::data_type_of<std::remove_const_t<T>> != type_)
+      throw exchange_error(exchange_code::element_types_differ,
+                           std::string("the tensor stores ") + name_of(type_) + ", not " +
+                               name_of(hyperparallel::detail::data_type_of<std::remove_const_t<T>>));
     if (!std::is_const_v<T> && read_only_)
       throw exchange_error(exchange_code::tensor_is_read_only,
                            "its producer lets nobody write it; expected a const view");
@@ -94,7 +94,7 @@ inline kernels::steps steps_of(const dlpack::tensor& t, const shape& s, extent_t
   const checked_extent count = element_count(s);
   if (count.overflow || checked_multiply(count.value, element_bytes).overflow)
     throw exchange_error(exchange_code::strides_leave_64_bits, "extents " + to_text(s) + " have more bytes than that");
-  if (t.strides == nullptr) return kernels::row_major_steps(s);
+  if (t.strides == nullptr) return kernels::detail::row_major_steps(s);
   kernels::steps steps;
   extent_t end = element_bytes;
   for (int d = 0; d < s.rank; ++d) {
@@ -171,18 +171,18 @@ inline dynamic_dtensor dtensor_of(const rank_group& group, const shape& s, const
   for (int p = 0; p < count; ++p) {
     const imported_tensor& b = blocks[static_cast<std::size_t>(p)];
     const std::string name = "block " + std::to_string(p);
-    const shape expected = shape_of(slice_at(layout, s, coordinates_of(layout.mesh, p)));
+    const shape expected = hyperparallel::detail::shape_of(slice_at(layout, s, coordinates_of(layout.mesh, p)));
     if (b.type() != what.type)
       throw exchange_error(exchange_code::element_types_differ,
                            name + " stores " + name_of(b.type()) + ", block 0 " + name_of(what.type));
     if (!(b.shape() == expected))
       throw exchange_error(exchange_code::extents_differ,
                            name + " has extents " + to_text(b.shape()) + ", its slice " + to_text(expected));
-    if (!is_row_major(b.shape(), b.steps()))
+    if (!detail::is_row_major(b.shape(), b.steps()))
       throw exchange_error(exchange_code::strides_leave_gaps,
-                           name + " has strides " + steps_text(b.shape(), b.steps()) + " of extents " +
+                           name + " has strides " + detail::steps_text(b.shape(), b.steps()) + " of extents " +
                                to_text(b.shape()) + "; expected " +
-                               steps_text(expected, kernels::row_major_steps(expected)));
+                               detail::steps_text(expected, kernels::detail::row_major_steps(expected)));
     held.push_back(b.bytes());
   }
   return {group, what, std::move(held)};

@@ -35,12 +35,14 @@ struct strided_view {
 
 template <class T>
 constexpr strided_view<T> strided_of(const tensor_view<T>& v) {
-  return {v.data, v.extents, kernels::row_major_steps(v.extents)};
+  return {v.data, v.extents, kernels::detail::row_major_steps(v.extents)};
 }
+
+namespace detail {
 
 /// Whether the elements follow each other in row-major order. Steps of dims of extent 1 have no say. O(dims).
 constexpr bool is_row_major(const shape& s, const kernels::steps& steps) {
-  const kernels::steps dense = kernels::row_major_steps(s);
+  const kernels::steps dense = kernels::detail::row_major_steps(s);
   for (int d = 0; d < s.rank; ++d)
     if (s.extent[d] == 0) return true;
   for (int d = 0; d < s.rank; ++d)
@@ -55,13 +57,16 @@ inline std::string steps_text(const shape& s, const kernels::steps& steps) {
   return to_text(numbers);
 }
 
+}  // namespace detail
+
 /// Throws exchange_error, strides_leave_gaps, where kernels could not walk it.
 template <class T>
 tensor_view<T> tensor_of(const strided_view<T>& v) {
-  if (!is_row_major(v.extents, v.steps))
+  if (!detail::is_row_major(v.extents, v.steps))
     throw exchange_error(exchange_code::strides_leave_gaps,
-                         "strides " + steps_text(v.extents, v.steps) + " of extents " + to_text(v.extents) +
-                             "; expected " + steps_text(v.extents, kernels::row_major_steps(v.extents)) +
+                         "strides " + detail::steps_text(v.extents, v.steps) + " of extents " + to_text(v.extents) +
+                             "; expected " +
+                             detail::steps_text(v.extents, kernels::detail::row_major_steps(v.extents)) +
                              ": copy it into a block first");
   return {v.data, v.extents};
 }

@@ -32,19 +32,19 @@ exported_tensor to_dlpack(const std::shared_ptr<Run>& run, const std::string& na
   const auto& world = run->world();
   const sharded_program& p = world.program();
   const int t = world.tensor(name), value = world.home_of(t);
-  const int part = part_of_value(p, value), first = first_rank_of(p, part);
-  if (rank < first || rank >= first + ranks_of_part(p, part) || !world.hosts(rank))
+  const int part = hyperparallel::detail::part_of_value(p, value), first = first_rank_of(p, part);
+  if (rank < first || rank >= first + hyperparallel::detail::ranks_of_part(p, part) || !world.hosts(rank))
     throw exchange_error(exchange_code::position_is_outside_the_mesh,
                          "rank " + std::to_string(rank) + " has nothing here of \"" + name + "\", which ranks " +
-                             std::to_string(first) + " to " + std::to_string(first + ranks_of_part(p, part) - 1) +
-                             " have");
+                             std::to_string(first) + " to " +
+                             std::to_string(first + hyperparallel::detail::ranks_of_part(p, part) - 1) + " have");
   if (is_partial(p.value[value].layout))
     throw exchange_error(exchange_code::layout_is_partial, "\"" + name + "\" is a sum of terms that wait");
   if (access == block_access::write && p.graph.tensor[t].kind == graph_tensor_kind::input)
     throw exchange_error(exchange_code::value_is_an_input,
                          "\"" + name + "\" is checked where it is set; expected set()");
-  const shape extents = shape_of(box_of(p, value, rank - first));
-  return visit_element_type(p.graph.tensor[t].type, [&](auto type) {
+  const shape extents = hyperparallel::detail::shape_of(box_of(p, value, rank - first));
+  return hyperparallel::detail::visit_element_type(p.graph.tensor[t].type, [&](auto type) {
     using element = typename decltype(type)::type;
     const auto* data = reinterpret_cast<const element*>(world.block_of(value, rank));
     if (access == block_access::read) return to_dlpack(const_view<element>{data, extents}, run);

@@ -121,7 +121,8 @@ HYPERPARALLEL_BODY bool atomic_file::follow_links() {
 HYPERPARALLEL_BODY void atomic_file::open_temporary() {
   const std::size_t name = target_.rfind('/') + 1;  // 0 where there is no slash
   const std::string folder = target_.substr(0, name);
-  const std::string prefix = std::string(1, '.') + checksum_text(checksum_of(target_.substr(name))) + "-";
+  const std::string prefix =
+      std::string(1, '.') + detail::checksum_text(detail::checksum_of(target_.substr(name))) + "-";
   detail::remove_stale_partials(folder, prefix);
   for (int serial = 0;; ++serial) {
     temporary_ = folder + prefix + std::to_string(::getpid()) + "-" + std::to_string(serial) + ".partial";

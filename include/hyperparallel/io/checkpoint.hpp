@@ -37,8 +37,12 @@ static_assert(std::endian::native == std::endian::little, "elements lie in the f
 template <class T>
 concept checkpoint_element = std::same_as<T, float> || std::same_as<T, double>;
 
+namespace detail {
+
 template <checkpoint_element T>
 inline constexpr const char* checkpoint_dtype = std::same_as<T, float> ? "F32" : "F64";
+
+}  // namespace detail
 
 /// A tensor to be saved; its elements are the caller's.
 template <checkpoint_element T>
@@ -115,11 +119,13 @@ struct checkpoint {
 template <checkpoint_element T>
 void save_checkpoint(const std::string& path, const std::vector<saved_tensor<T>>& tensors,
                      const std::map<std::string, std::string>& metadata = {}) {
-  std::vector<tensor_source> sources;
+  std::vector<detail::tensor_source> sources;
   for (const saved_tensor<T>& t : tensors)
-    sources.push_back({t.name, checkpoint_dtype<T>, t.extents, std::as_bytes(t.values)});
-  write_safetensors(path, sources, metadata);
+    sources.push_back({t.name, detail::checkpoint_dtype<T>, t.extents, std::as_bytes(t.values)});
+  detail::write_safetensors(path, sources, metadata);
 }
+
+namespace detail {
 
 /// How the tensors of `file` differ from those expected, one line each: expected ones in their order, then additional
 /// ones. Empty when nothing differs that `options` do not allow.
@@ -151,8 +157,6 @@ inline std::vector<std::string> checkpoint_differences(const safetensors_file& f
         lines.push_back(tensor_title(t.name) + ", " + typed_extents(t.dtype, t.extents) + ", is not expected");
   return lines;
 }
-
-namespace detail {
 
 /// The elements of `t`, which are `Stored` in the file.
 template <checkpoint_element Stored, checkpoint_element T>
@@ -199,8 +203,8 @@ checkpoint<T> load_tensors(const safetensors_file& file, const std::vector<const
 template <checkpoint_element T>
 checkpoint<T> load_checkpoint(const std::string& path, const std::vector<expected_tensor>& expected,
                               const load_options& options = {}) {
-  const safetensors_file file(path);
-  if (std::vector<std::string> lines = checkpoint_differences(file, expected, options); !lines.empty())
+  const detail::safetensors_file file(path);
+  if (std::vector<std::string> lines = detail::checkpoint_differences(file, expected, options); !lines.empty())
     throw checkpoint_error(path, std::move(lines));
   std::vector<const tensor_entry*> tensors;
   for (const expected_tensor& e : expected) tensors.push_back(file.find(e.name));
@@ -211,7 +215,7 @@ checkpoint<T> load_checkpoint(const std::string& path, const std::vector<expecte
 template <checkpoint_element T>
 checkpoint<T> load_whole_checkpoint(const std::string& path,
                                     element_conversion conversion = element_conversion::refused) {
-  const safetensors_file file(path);
+  const detail::safetensors_file file(path);
   std::vector<const tensor_entry*> tensors;
   for (const tensor_entry& t : file.header().tensors) tensors.push_back(&t);
   return detail::load_tensors<T>(file, tensors, conversion);

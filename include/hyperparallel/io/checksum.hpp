@@ -68,6 +68,8 @@ class checksum {
   std::uint64_t remainder_ = ~std::uint64_t{0};
 };
 
+namespace detail {
+
 constexpr std::uint64_t checksum_of(std::string_view text) {
   checksum sum;
   sum.add(text);
@@ -81,6 +83,8 @@ constexpr std::uint64_t checksum_of(std::span<const std::byte> bytes) {
 
 /// Sixteen lower-case hexadecimal digits, most significant first.
 std::string checksum_text(std::uint64_t value);
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2
 

@@ -12,7 +12,7 @@
 #include <hyperparallel/io/checksum.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 HYPERPARALLEL_BODY std::string checksum_text(std::uint64_t value) {
   std::string text(16, '0');
@@ -20,4 +20,4 @@ HYPERPARALLEL_BODY std::string checksum_text(std::uint64_t value) {
   return text;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

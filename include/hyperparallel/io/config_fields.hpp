@@ -33,6 +33,8 @@ struct unsupported_model : io_error {
   using io_error::io_error;
 };
 
+namespace detail {
+
 /// Whether a text has 1 to `longest` characters of ASCII that are printed.
 inline bool is_printable(std::string_view text, std::size_t longest) {
   for (const char c : text)
@@ -185,5 +187,7 @@ class config_fields {
   std::string path_, place_;
   std::set<std::string, std::less<>> read_{};
 };
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -18,13 +18,11 @@
 #include <hyperparallel/io/config_fields.hpp>
 #include <hyperparallel/layers/decoder.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Larger sizes and longer models are refused.
 inline constexpr extent_t largest_config_size = extent_t{1} << 24;
 inline constexpr extent_t most_config_layers = extent_t{1} << 16;
-
-namespace detail {
 
 inline extent_t size_of_config(config_fields& f, const char* name) { return f.whole(name, largest_config_size); }
 
@@ -205,6 +203,4 @@ inline void read_indexer(config_fields& f, decoder& d) {
       "known: \"dense\" for the first first_k_dense_replace layers, \"sparse\" for the rest");
 }
 
-}  // namespace detail
-
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

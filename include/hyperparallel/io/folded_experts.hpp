@@ -23,6 +23,8 @@ struct expert_ranks {
   const char* place = "of a stage";  ///< where these ranks are, for what is said
 };
 
+namespace detail {
+
 /// Sets ep and experts_along of a plan; the plan's dp is what is left of its data ranks. Else says why not.
 inline std::string fold_experts(const decoder& d, const expert_ranks& r, decoder_plan& p) {
   const auto text = [](extent_t n) { return std::to_string(n); };
@@ -53,5 +55,7 @@ inline std::string fold_experts(const decoder& d, const expert_ranks& r, decoder
   p.ep = left;
   return "";
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -29,12 +29,12 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Larger and deeper files are refused, and longer lists.
 inline constexpr std::size_t largest_group_file = std::size_t{1} << 20;
 inline constexpr int deepest_group_file = 6;
 inline constexpr std::size_t most_groups = 4096, most_group_tables = 256;
-
-namespace detail {
 
 inline void refuse_unknown_keys(const config_fields& f, const char* of) {
   const std::vector<std::string> left = f.left();
@@ -198,13 +198,13 @@ inline nlohmann::ordered_json json_of(const group_table& t) {
 
 /// The tables of a text, which errors call the file `path`. Throws io_error.
 inline group_tables parse_group_file(std::string_view text, const std::string& path) {
-  if (text.size() > largest_group_file)
-    throw io_error("read", path, "the file is larger than " + std::to_string(largest_group_file) + " bytes");
-  const nlohmann::json object = parse_json_object(text, path, "the file", deepest_group_file);
-  config_fields f(object, path);
+  if (text.size() > detail::largest_group_file)
+    throw io_error("read", path, "the file is larger than " + std::to_string(detail::largest_group_file) + " bytes");
+  const nlohmann::json object = parse_json_object(text, path, "the file", detail::deepest_group_file);
+  detail::config_fields f(object, path);
   group_tables all;
   if (f.stands("tables")) {
-    for (config_fields& each : f.list("tables", most_group_tables)) {
+    for (detail::config_fields& each : f.list("tables", detail::most_group_tables)) {
       if (each.value("name").is_null()) each.missing("name");
       all.table.push(detail::read_group_table(each));
     }
@@ -218,7 +218,7 @@ inline group_tables parse_group_file(std::string_view text, const std::string& p
 
 /// The same of a file.
 inline group_tables read_group_file(const std::string& path) {
-  const std::vector<unsigned char> bytes = read_bytes(path, {empty_file::refused, largest_group_file});
+  const std::vector<unsigned char> bytes = read_bytes(path, {empty_file::refused, detail::largest_group_file});
   return parse_group_file({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }
 

@@ -22,11 +22,11 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Larger and deeper files are refused.
 inline constexpr std::size_t largest_hardware_file = std::size_t{1} << 20;
 inline constexpr int deepest_hardware_file = 8;
-
-namespace detail {
 
 inline std::int64_t scaled(double n, std::int64_t unit) {
   return static_cast<std::int64_t>(std::llround(n * static_cast<double>(unit)));
@@ -187,8 +187,6 @@ inline void read_links(config_fields& f, known_hardware& h, bool known) {
     f.missing("levels");
 }
 
-}  // namespace detail
-
 /// The hardware of a text, which errors call the file `path`. Throws io_error. O(bytes · log fields).
 inline known_hardware parse_hardware_file(std::string_view text, const std::string& path) {
   if (text.size() > largest_hardware_file)
@@ -222,11 +220,13 @@ inline known_hardware parse_hardware_file(std::string_view text, const std::stri
   return h;
 }
 
+}  // namespace detail
+
 /// The hardware of a file. Throws io_error, also where the file cannot be read.
 inline known_hardware read_hardware_file(const std::string& path) {
   const std::vector<unsigned char> bytes =
-      read_bytes(path, {empty_file::refused, static_cast<std::int64_t>(largest_hardware_file)});
-  return parse_hardware_file({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+      read_bytes(path, {empty_file::refused, static_cast<std::int64_t>(detail::largest_hardware_file)});
+  return detail::parse_hardware_file({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -14,10 +14,14 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 struct idle_field {
   std::string_view name;
   const char* why;  ///< no figure depends on it
 };
+
+}  // namespace detail
 
 namespace detail::idle {
 inline constexpr const char dropout[] = "training alone: no dropout is built, so its masks have no bytes";
@@ -37,6 +41,8 @@ inline constexpr const char tokens[] = "numbers and names of tokens, which are i
 inline constexpr const char classes[] = "of heads that classify, whose architectures are refused";
 inline constexpr const char provenance[] = "provenance, and frameworks other than this file's";
 }  // namespace detail::idle
+
+namespace detail {
 
 /// Of any family: training, generation, tokens, provenance.
 inline constexpr idle_field fields_without_layers[] = {
@@ -133,15 +139,17 @@ inline constexpr idle_field fields_set_aside[] = {
     {"topk_group", "groups of experts that a token may choose of: as n_group"},
 };
 
+}  // namespace detail
+
 /// Why no figure depends on the field, or null where it is in no list.
 constexpr const char* why_idle(std::string_view name) {
   const auto found = [&](const auto& list) -> const char* {
     const auto at = std::lower_bound(std::begin(list), std::end(list), name,
-                                     [](const idle_field& f, std::string_view n) { return f.name < n; });
+                                     [](const detail::idle_field& f, std::string_view n) { return f.name < n; });
     return at != std::end(list) && at->name == name ? at->why : nullptr;
   };
-  const char* why = found(fields_without_layers);
-  return why != nullptr ? why : found(fields_set_aside);
+  const char* why = found(detail::fields_without_layers);
+  return why != nullptr ? why : found(detail::fields_set_aside);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -37,11 +37,11 @@ struct launch_framework {
   launch_text (*write)(const decoder_plan&, const decoder&);
   const char* line_end;  ///< between its lines
 };
-inline constexpr launch_framework launch_frameworks[] = {{"megatron", words_of_megatron, " \\\n"},
-                                                         {"torchtitan", words_of_torchtitan, "\n"},
-                                                         {"hyperparallel", words_of_torchtitan, "\n"},
-                                                         {"deepspeed", words_of_deepspeed, "\n"},
-                                                         {"fsdp2", words_of_fsdp2, "\n"}};
+inline constexpr launch_framework launch_frameworks[] = {{"megatron", detail::words_of_megatron, " \\\n"},
+                                                         {"torchtitan", detail::words_of_torchtitan, "\n"},
+                                                         {"hyperparallel", detail::words_of_torchtitan, "\n"},
+                                                         {"deepspeed", detail::words_of_deepspeed, "\n"},
+                                                         {"fsdp2", detail::words_of_fsdp2, "\n"}};
 
 /// The framework of that name, or null.
 inline const launch_framework* find_framework(std::string_view name) {
@@ -79,7 +79,7 @@ inline launch_plan plan_of_launch(std::string_view text, const std::string& path
 /// The plan on `devices`, of a model that is read, and of sequences of `sequence` tokens where the file does not say how long they are. Throws
 /// io_error, launch_contradiction where the file can be read and is not legal.
 inline launch_plan read_launch_file(const std::string& path, const decoder& model, int devices, extent_t sequence = 0) {
-  const std::vector<unsigned char> bytes = read_bytes(path, {empty_file::refused, largest_launch_file});
+  const std::vector<unsigned char> bytes = read_bytes(path, {empty_file::refused, detail::largest_launch_file});
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return detail::plan_of_launch(text, path, model, devices, sequence);
 }

@@ -94,6 +94,8 @@ inline launch_change change_of(const launch_text& from, const launch_text& to) {
   return out;
 }
 
+namespace detail {
+
 /// "0.5" of 500. Domain: 0 to 1000.
 inline std::string share_of_per_mille(int per_mille) {
   if (per_mille == 1000) return "1.0";
@@ -108,8 +110,6 @@ inline std::string on_one_line(std::string text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == '\x7f') c = '?';
   return text;
 }
-
-namespace detail {
 
 /// Whether the name begins with one of these words, which blanks part.
 constexpr bool begins_as_one_of(std::string_view beginnings, std::string_view name) {

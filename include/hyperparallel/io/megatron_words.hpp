@@ -14,9 +14,7 @@
 
 #include <hyperparallel/io/launch_plan.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Experts lie on data ranks, then on these and context ranks; over tensor ranks where experts are not cut.
 inline void say_experts(const decoder_plan& p, launch_text& w) {
@@ -89,8 +87,6 @@ inline void say_host_states(const decoder_plan& p, launch_text& w) {
   if (p.formats.moment != data_type::f32) w.unsaid.push_back(what + " with moments below 32 bits");
 }
 
-}  // namespace detail
-
 /// Precondition: `check_plan` says ok.
 inline launch_text words_of_megatron(const decoder_plan& p, const decoder& d) {
   launch_text w;
@@ -118,4 +114,4 @@ inline launch_text words_of_megatron(const decoder_plan& p, const decoder& d) {
   return w;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

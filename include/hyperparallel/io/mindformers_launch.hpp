@@ -209,14 +209,14 @@ class mindformers_reader : private launch_book {
   int data_ = 1;
 };
 
-}  // namespace detail
-
 /// Whether options are of such a file.
 inline bool is_of_mindformers(const std::vector<launch_option>& options) {
   return std::any_of(options.begin(), options.end(), [](const launch_option& o) {
     return o.name.starts_with("parallel_config.") || o.name.starts_with("recompute_config.");
   });
 }
+
+}  // namespace detail
 
 /// The plan on `devices`, of a model that is read; of `sequence` tokens where the file does not say how many. Throws io_error.
 inline launch_plan plan_of_mindformers(const std::vector<launch_option>& options, const std::string& path,

@@ -40,6 +40,8 @@ inline constexpr missing_layer missing_layers[] = {
     {"hidden_size_per_layer_input", nullptr, "embeddings of each layer are not known"},
 };
 
+namespace detail {
+
 /// The line that names field and layer; none where no field shows a layer that is missing.
 inline std::optional<std::string> missing_layer_of(const nlohmann::json& fields) {
   for (const missing_layer& each : missing_layers) {
@@ -54,5 +56,7 @@ inline std::optional<std::string> missing_layer_of(const nlohmann::json& fields)
   }
   return {};
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

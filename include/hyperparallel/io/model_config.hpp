@@ -34,9 +34,13 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Larger and deeper files are refused.
 inline constexpr std::size_t largest_model_config = std::size_t{4} << 20;
 inline constexpr int deepest_model_config = 32;
+
+}  // namespace detail
 
 struct model_config {
   std::string family{};  ///< its model_type
@@ -109,20 +113,20 @@ inline void refuse_unknown(config_fields& f, const std::string& family) {
 /// The model of a text, which errors call the file `path`. Throws io_error where it cannot be a model, and
 /// unsupported_model where it may be one that the library does not know. O(bytes · log fields + layers).
 inline model_config parse_model_config(std::string_view text, const std::string& path) {
-  if (text.size() > largest_model_config)
-    throw io_error("read", path, "the file is larger than " + std::to_string(largest_model_config) + " bytes");
+  if (text.size() > detail::largest_model_config)
+    throw io_error("read", path, "the file is larger than " + std::to_string(detail::largest_model_config) + " bytes");
   const nlohmann::json object =
-      parse_json_object(text, path, "the file", deepest_model_config, json_numbers::as_python);
-  std::optional<nested_config> nested;
+      parse_json_object(text, path, "the file", detail::deepest_model_config, json_numbers::as_python);
+  std::optional<detail::nested_config> nested;
   if (detail::family_of(object) == nullptr)
     nested = detail::nested_text(object, path, [](const std::string& name) {
-      const auto is_it = [&](const idle_field& field) { return field.name == name; };
+      const auto is_it = [&](const detail::idle_field& field) { return field.name == name; };
       return name == "model_type" ||
-             std::any_of(std::begin(fields_without_layers), std::end(fields_without_layers), is_it);
+             std::any_of(std::begin(detail::fields_without_layers), std::end(detail::fields_without_layers), is_it);
     });
-  config_fields f(nested ? nested->text : object, path, nested ? nested->name + "." : std::string());
+  detail::config_fields f(nested ? nested->text : object, path, nested ? nested->name + "." : std::string());
   f.value("model_type");
-  const model_family* const family = detail::family_of(nested ? nested->text : object);
+  const detail::model_family* const family = detail::family_of(nested ? nested->text : object);
   if (family == nullptr) detail::refuse_family(f, nested ? nested->text : object);
   if (nested && !nested->unknown.empty())
     throw unsupported_model("read", path,
@@ -136,7 +140,7 @@ inline model_config parse_model_config(std::string_view text, const std::string&
   c.positions = detail::read_position_limit(f, c.family);
   c.weights = detail::read_stored_weights(f, c.model);
   detail::refuse_unknown(f, c.family);
-  for (const idle_field& field : fields_set_aside)
+  for (const detail::idle_field& field : detail::fields_set_aside)
     if (!f.value(field.name).is_null()) c.set_aside.emplace_back(field.name);
   if (!parameters_fit(c.model)) throw io_error("read", path, "the model has 2^62 parameters or more");
   return c;
@@ -145,7 +149,7 @@ inline model_config parse_model_config(std::string_view text, const std::string&
 /// The model of a file. Throws io_error, also where the file cannot be read, and unsupported_model.
 inline model_config read_model_config(const std::string& path) {
   const std::vector<unsigned char> bytes =
-      read_bytes(path, {empty_file::refused, static_cast<std::int64_t>(largest_model_config)});
+      read_bytes(path, {empty_file::refused, static_cast<std::int64_t>(detail::largest_model_config)});
   return parse_model_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }
 

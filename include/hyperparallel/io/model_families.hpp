@@ -39,7 +39,7 @@
 #include <hyperparallel/io/dense_families.hpp>
 #include <hyperparallel/io/hybrid_families.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// The families of decoders that a config.json is read of: its `model_type`, the class in `architectures`, and what
 /// reads the fields.
@@ -48,8 +48,6 @@ struct model_family {
   const char* architecture;
   void (*read)(config_fields& f, decoder& d);
 };
-
-namespace detail {
 
 /// Sinks, windows in every other layer, biases of projections, router and experts, gates with a limit.
 inline void read_gpt_oss(config_fields& f, decoder& d) {
@@ -225,8 +223,6 @@ inline void read_minimax_m2(config_fields& f, decoder& d) {
   d.prediction_modules = f.flag("use_mtp", modules > 0) ? modules : 0;
 }
 
-}  // namespace detail
-
 inline constexpr model_family model_families[] = {
     {"llama", "LlamaForCausalLM", detail::read_llama},
     {"mistral", "MistralForCausalLM", detail::read_mistral},
@@ -261,4 +257,4 @@ inline constexpr model_family model_families[] = {
     {"qwen3_vl_moe_text", "Qwen3VLMoeForConditionalGeneration", detail::read_qwen3_moe},
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// A sequence of characters and classes, each with how often it may stand.
 class character_pattern {
@@ -248,4 +248,4 @@ class module_list {
   std::vector<pattern> patterns_{};
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

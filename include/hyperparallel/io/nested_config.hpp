@@ -17,7 +17,7 @@
 
 #include <hyperparallel/io/config_fields.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Names of the object with the text model.
 inline constexpr const char* nested_texts[] = {"text_config", "llm_config", "language_config"};
@@ -28,8 +28,6 @@ struct nested_config {
   std::vector<std::string> towers{};
   std::string unknown{};  ///< other fields of the file that may bear on the text, with their values
 };
-
-namespace detail {
 
 /// Whether a field of this name is of images, sound, their tokens, or of how they join the text.
 inline bool is_of_towers(std::string_view name) {
@@ -75,6 +73,4 @@ std::optional<nested_config> nested_text(const nlohmann::json& file, const std::
   return nested;
 }
 
-}  // namespace detail
-
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -38,7 +38,7 @@
 #include <hyperparallel/io/tensor_entry.hpp>
 #include <hyperparallel/io/text_file.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// A tensor to be written: row-major, little-endian elements in the caller's memory.
 struct tensor_source {
@@ -47,8 +47,6 @@ struct tensor_source {
   std::vector<std::int64_t> extents;
   std::span<const std::byte> bytes;
 };
-
-namespace detail {
 
 inline constexpr const char* algorithm_key = "checksum";
 inline constexpr const char* algorithm_name = "crc-64/xz";
@@ -110,8 +108,6 @@ inline std::string sealed_header(const std::string& path, const std::vector<cons
   text.replace(place, checksum_digits, seal_of(text, place));
   return text;
 }
-
-}  // namespace detail
 
 /// Replaces `path` by a file of these tensors, larger elements first, and metadata. Throws io_error, with `path` as it
 /// was, when a name, type, shape or size is wrong or the bytes cannot be kept.
@@ -227,4 +223,4 @@ class safetensors_file {
   std::vector<std::string> checksums_;  ///< of header_.tensors
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

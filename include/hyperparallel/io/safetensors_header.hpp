@@ -30,7 +30,7 @@
 #include <hyperparallel/io/json_text.hpp>
 #include <hyperparallel/io/tensor_entry.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 struct safetensors_header {
   std::vector<tensor_entry> tensors;  ///< by begin, end, name
@@ -43,8 +43,6 @@ inline constexpr std::int64_t header_length_bytes = 8;
 /// Longer headers are refused, as by the format's own library.
 inline constexpr std::int64_t largest_safetensors_header = 100'000'000;
 
-namespace detail {
-
 /// JSON of a text; throws io_error where it is no UTF-8.
 inline std::string json_text(const std::string& path, const std::string& text) {
   try {
@@ -53,8 +51,6 @@ inline std::string json_text(const std::string& path, const std::string& text) {
     throw io_error("write", path, quoted_path(text) + " is not UTF-8");
   }
 }
-
-}  // namespace detail
 
 /// The length and the header of a file. Throws io_error, as of writing `path`, where `parse_safetensors_header` would
 /// refuse the result. The metadata come first, by key, then the tensors as listed.
@@ -111,8 +107,6 @@ inline std::int64_t safetensors_header_length(std::string_view front, std::int64
   return static_cast<std::int64_t>(length);
 }
 
-namespace detail {
-
 /// A list of counts, each 0 ≤ count < 2^63.
 inline std::vector<std::int64_t> parse_counts(const nlohmann::json& list, const std::string& path,
                                               const std::string& name, const char* field) {
@@ -136,8 +130,6 @@ inline tensor_entry parse_entry(const std::string& name, const nlohmann::json& f
   return {name, fields["dtype"].get<std::string>(), parse_counts(fields["shape"], path, name, "shape"), offsets[0],
           offsets[1]};
 }
-
-}  // namespace detail
 
 /// The header `text`, without its length and with its spaces, of a file `path` that holds `data_bytes` bytes behind it.
 inline safetensors_header parse_safetensors_header(std::string_view text, std::int64_t data_bytes,
@@ -183,4 +175,4 @@ inline safetensors_header parse_safetensors_header(std::string_view text, std::i
   return header;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

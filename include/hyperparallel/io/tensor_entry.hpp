@@ -24,6 +24,8 @@ struct tensor_entry {
   friend bool operator==(const tensor_entry&, const tensor_entry&) = default;
 };
 
+namespace detail {
+
 /// An element type of the safetensors format.
 struct dtype_name {
   std::string_view name;
@@ -63,6 +65,8 @@ checked_extent count_elements(const std::vector<std::int64_t>& extents);
 /// Bytes that the tensor's type and extents say, wherever it lies. Throws io_error, as of doing `deed` to `path`, when
 /// there is no such number: an unknown type, a negative extent, more than 64 bits can count, part of a byte.
 std::int64_t entry_bytes(const char* deed, const std::string& path, const tensor_entry& t);
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2
 

@@ -10,7 +10,7 @@
 #include <hyperparallel/io/tensor_entry.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 HYPERPARALLEL_BODY std::string extents_text(const std::vector<std::int64_t>& extents) {
   std::string text = "[";
@@ -39,4 +39,4 @@ HYPERPARALLEL_BODY std::int64_t entry_bytes(const char* deed, const std::string&
   return total.value / 8;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -25,9 +25,7 @@
 
 #include <hyperparallel/io/launch_plan.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 inline constexpr int most_toml_sections = 32;
 inline constexpr const char* too_many_toml_sections = "more than 32 sections within each other";
@@ -192,8 +190,6 @@ class toml_walk {
   std::vector<launch_option> out_;
 };
 
-}  // namespace detail
-
 /// The options of a text; errors name `path`. Throws io_error.
 inline std::vector<launch_option> toml_options(std::string_view text, const std::string& path) {
   const auto refuse = [&](long long line, std::string_view why) {
@@ -211,4 +207,4 @@ inline std::vector<launch_option> toml_options(std::string_view text, const std:
   return walk.options();
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

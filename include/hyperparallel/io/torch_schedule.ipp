@@ -323,7 +323,7 @@ HYPERPARALLEL_BODY torch_schedule schedule_of(const torch_table& table, std::opt
     }
   if (placement) {
     s.copies = copies_of_stages(*placement);
-    s.rank_of_stage = ranks_of_stages(*placement, s.ranks, chunks);
+    s.rank_of_stage = detail::ranks_of_stages(*placement, s.ranks, chunks);
   } else {
     detail::infer_torch_ranks(table, s);
   }

@@ -28,9 +28,7 @@
 #include <hyperparallel/io/torchtitan_book.hpp>
 #include <hyperparallel/io/torchtitan_split.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class torchtitan_reader : private torchtitan_book {
  public:
@@ -265,12 +263,10 @@ class torchtitan_reader : private torchtitan_book {
   int copies_ = 1, shards_ = 1, local_ = 1;
 };
 
-}  // namespace detail
-
 /// The plan on `devices`, of a model that is read. Throws io_error.
 inline launch_plan plan_of_torchtitan(const std::vector<launch_option>& options, const std::string& path,
                                       const decoder& model, int devices) {
   return detail::torchtitan_reader(options, path, model, devices).read();
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

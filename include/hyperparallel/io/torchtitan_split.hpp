@@ -13,7 +13,7 @@
 
 #include <hyperparallel/planner/decoder_plan.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 struct torchtitan_split {
   extent_t layers = 1, stages = 1;
@@ -43,4 +43,4 @@ constexpr torchtitan_split split_of_plan(extent_t layers, extent_t stages) {
   return {layers, stages, end, end};
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

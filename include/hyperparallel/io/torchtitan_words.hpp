@@ -17,9 +17,7 @@
 #include <hyperparallel/io/torchtitan_launch.hpp>
 #include <hyperparallel/io/torchtitan_split.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class torchtitan_writer {
  public:
@@ -143,11 +141,9 @@ class torchtitan_writer {
   launch_text out_;
 };
 
-}  // namespace detail
-
 /// Precondition: `check_plan` says ok.
 inline launch_text words_of_torchtitan(const decoder_plan& p, const decoder& d) {
   return detail::torchtitan_writer(p, d).write();
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

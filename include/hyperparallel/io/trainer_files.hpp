@@ -21,11 +21,9 @@
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/io/yaml_options.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 inline constexpr std::int64_t largest_launch_file = std::int64_t{1} << 20;
-
-namespace detail {
 
 /// What an option names: a file's path, or the text itself where it begins as JSON; its options begin with `prefix`.
 inline std::vector<launch_option> named_options(const launch_option& o, const std::string& launch_path,
@@ -64,8 +62,6 @@ inline std::vector<launch_option> named_options(const launch_option& o, const st
   return read;
 }
 
-}  // namespace detail
-
 /// `given`, of the file `path`, and what its files say. Throws io_error.
 inline std::vector<launch_option> with_named_files(const std::vector<launch_option>& given, const std::string& path) {
   std::vector<launch_option> all;
@@ -88,4 +84,4 @@ inline std::vector<launch_option> with_named_files(const std::vector<launch_opti
   return out;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

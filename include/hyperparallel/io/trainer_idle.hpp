@@ -9,9 +9,7 @@
 
 #include <hyperparallel/io/launch_plan.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Of the Trainer, of LLaMA-Factory and of launchers: what names begin with.
 inline constexpr std::string_view idle_of_trainer =
@@ -39,8 +37,6 @@ inline constexpr std::string_view idle_of_fsdp =
     "auto_wrap_policy transformer_layer_cls state_dict_type cpu_ram_efficient sync_module_states use_orig_params "
     "min_num_params";
 
-}  // namespace detail
-
 /// Domain: names of a DeepSpeed configuration are without what stands before "zero_optimization".
 constexpr bool is_idle_of_deepspeed(std::string_view name) {
   return detail::begins_as_one_of(detail::idle_of_deepspeed, name) || name.ends_with(".pin_memory") ||
@@ -64,4 +60,4 @@ constexpr bool is_default_value(std::string_view name, std::string_view value) {
   return is_on_by_default ? is_on : is_off;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -220,7 +220,7 @@ class trainer_reader : private trainer_sharding {
 /// The plan on `devices`, of `sequence` tokens where the file says no other; 0: as the file says. Throws io_error.
 inline launch_plan plan_of_trainer(const std::vector<launch_option>& options, const std::string& path, launch_form form,
                                    int devices, extent_t sequence = 0) {
-  return detail::trainer_reader(with_named_files(options, path), path, form, devices, sequence).read();
+  return detail::trainer_reader(detail::with_named_files(options, path), path, form, devices, sequence).read();
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -13,9 +13,7 @@
 
 #include <hyperparallel/io/launch_plan.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// What both have: batch, sequence, adapters, recomputation and precision, with the optimizer of 8 bits that they go with.
 inline launch_text say_arguments(const decoder_plan& p, const char* eight_bits) {
@@ -47,8 +45,6 @@ inline launch_text say_arguments(const decoder_plan& p, const char* eight_bits) 
   if (p.optimizer == optimizer_kind::muon) w.unsaid.push_back("optimizer=muon");
   return w;
 }
-
-}  // namespace detail
 
 /// With a configuration of DeepSpeed inline. Precondition: `check_plan` says ok.
 inline launch_text words_of_deepspeed(const decoder_plan& p, const decoder&) {
@@ -90,4 +86,4 @@ inline launch_text words_of_fsdp2(const decoder_plan& p, const decoder&) {
   return w;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

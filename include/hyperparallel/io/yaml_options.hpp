@@ -30,10 +30,10 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 inline constexpr std::size_t deepest_yaml = 32;        ///< maps and lists within each other
 inline constexpr std::size_t longest_yaml_name = 256;  ///< with its dots
-
-namespace detail {
 
 /// Gathers options from the events of a parser; what it refuses it throws as the parser does.
 class yaml_gatherer : public YAML::EventHandler {
@@ -147,7 +147,7 @@ inline std::vector<launch_option> yaml_options_of(std::string_view text, const s
     if (!parser.HandleNextDocument(gatherer)) throw io_error("read", path, "it is empty");
     parser.HandleNextDocument(gatherer);
   } catch (const YAML::Exception& e) {
-    throw io_error("read", path, "line " + std::to_string(e.mark.line + 1) + ": " + on_one_line(e.msg));
+    throw io_error("read", path, "line " + std::to_string(e.mark.line + 1) + ": " + detail::on_one_line(e.msg));
   }
   return std::move(gatherer.options);
 }

@@ -53,7 +53,7 @@ template <class Q, class K, class V, class R, class C = computing<R>>
 void attention(tensor_view<Q> q, tensor_view<K> k, tensor_view<V> v, tensor_view<R> out,
                std::type_identity_t<C>* lse = nullptr, const attention_options& options = {}) {
   const extent_t heads = q.extents.extent[1], key_heads = k.extents.extent[1];
-  static thread_local attention_geometry g;
+  static thread_local detail::attention_geometry g;
   g.parts = 1;
   g.rows = q.extents.extent[2];
   g.keys = k.extents.extent[2];
@@ -79,11 +79,11 @@ void attention(tensor_view<Q> q, tensor_view<K> k, tensor_view<V> v, tensor_view
       const C* const key = detail::loaded<5, C>(g.keys * g.depth[0], k.data + shared * g.keys * g.depth[0]);
       const C* const value = detail::loaded<6, C>(g.keys * g.width, v.data + shared * g.keys * g.width);
       R* const to = out.data + head * g.rows * g.width;
-      C* const statistic = lse == nullptr ? thread_memory<C, 8>(g.rows) : lse + head * g.rows;
+      C* const statistic = lse == nullptr ? detail::thread_memory<C, 8>(g.rows) : lse + head * g.rows;
       if constexpr (std::is_same_v<R, C>) {
         detail::attend_head<C>(g, &query, &key, value, to, statistic);
       } else {
-        C* const wide = thread_memory<C, 7>(g.rows * g.width);
+        C* const wide = detail::thread_memory<C, 7>(g.rows * g.width);
         detail::attend_head<C>(g, &query, &key, value, wide, statistic);
         for (extent_t e = 0; e < g.rows * g.width; ++e) to[e] = store<R>(wide[e]);
       }
@@ -96,8 +96,8 @@ template <class A, class B, class R, class C = computing<R>>
 void merge_attention(tensor_view<A> a, const std::type_identity_t<C>* lse_a, tensor_view<B> b,
                      const std::type_identity_t<C>* lse_b, tensor_view<R> out, std::type_identity_t<C>* lse) {
   const extent_t width = out.extents.extent[out.extents.rank - 1];
-  merge_rows<C>(width == 0 ? 0 : volume(out) / width, width, static_cast<const std::remove_const_t<A>*>(a.data), lse_a,
-                static_cast<const std::remove_const_t<B>*>(b.data), lse_b, out.data, lse);
+  detail::merge_rows<C>(width == 0 ? 0 : volume(out) / width, width, static_cast<const std::remove_const_t<A>*>(a.data),
+                        lse_a, static_cast<const std::remove_const_t<B>*>(b.data), lse_b, out.data, lse);
 }
 
 }}}  // namespace hyperparallel::v0_2::kernels

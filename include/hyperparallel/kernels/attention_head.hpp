@@ -24,7 +24,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 inline constexpr int most_score_parts = 2;
 inline constexpr extent_t attention_tile_rows = 64, attention_tile_keys = 64;
@@ -83,8 +83,6 @@ void tile_scores(const attention_geometry& g, extent_t rows, extent_t width, con
                        even_matrix<T>{score, {attention_tile_keys}, {1}},
                        i == 0 ? product_mode::overwrite : product_mode::accumulate);
 }
-
-namespace detail {
 
 /// Tiles of one thread: the first `parts` gathered queries, then what the caller needs.
 template <class T>
@@ -251,8 +249,6 @@ void attend_head_gradient(const attention_geometry& g, const attention_gradient_
   }
 }
 
-}  // namespace detail
-
 /// Two blocks of keys joined, row by row: lse = log(e^lse₁ + e^lse₂), o = e^(lse₁ − lse)·o₁ + e^(lse₂ − lse)·o₂. Blocks
 /// that a row does not see (lse = −∞) change nothing; the order of the two does not matter. Results may be either's.
 template <class C, class A, class B, class R>
@@ -270,6 +266,6 @@ HYPERPARALLEL_EXACT void merge_rows(extent_t rows, extent_t width, const A* a, c
   }
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 HYPERPARALLEL_EXACT_END

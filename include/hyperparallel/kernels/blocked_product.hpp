@@ -27,6 +27,8 @@ HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
+namespace detail {
+
 /// Index i lies `step` elements from index i - 1.
 struct even_steps {
   extent_t step = 1;
@@ -48,8 +50,6 @@ struct matrix_in_memory {
 
 template <class T>
 using even_matrix = matrix_in_memory<T, even_steps>;
-
-namespace detail {
 
 inline constexpr extent_t panel_height = 96, panel_depth = 256;
 /// Products that finding one row or term of zeros spares, at least: of fewer, looking would take more than a hundredth.
@@ -83,7 +83,7 @@ void load_strip(const X* from, T* to) {
 
 /// to[term][row]: two rows at a time, 16 bytes of each.
 template <extent_t Strip, class T>
-void interleave_rows(const T* const (&row)[array_bound(Strip)], extent_t terms, T* to) {
+void interleave_rows(const T* const (&row)[hyperparallel::detail::array_bound(Strip)], extent_t terms, T* to) {
   typedef T lanes __attribute__((vector_size(16)));
   constexpr extent_t per = 16 / static_cast<extent_t>(sizeof(T));
   constexpr std::size_t pair = 2 * sizeof(T);
@@ -123,7 +123,7 @@ void pack_strips(const X* data, const Steps& line, extent_t first_line, extent_t
     const extent_t count = lines - j < Strip ? lines - j : Strip;
     if constexpr (std::is_same_v<X, T>)
       if (rows_of_terms && count == Strip && line(first_line + 1) - line(first_line) != 1) {
-        const T* row[array_bound(Strip)];
+        const T* row[hyperparallel::detail::array_bound(Strip)];
         for (extent_t r = 0; r < Strip; ++r) row[r] = data + line(first_line + j + r) + term(0);
         interleave_rows<Strip>(row, terms, to);
         continue;
@@ -189,7 +189,7 @@ void multiply_panels(const product_tile<T>& tile, const T* packed_rows, const T*
                      const extent_t* c_row, extent_t height, extent_t j, extent_t width,
                      const matrix_in_memory<T, OutSteps>& c, bool add) {
   const extent_t columns = tile.strips * strip_columns<T>;
-  alignas(64) T block[array_bound(2 * tile_rows * strip_columns<T>)];
+  alignas(64) T block[hyperparallel::detail::array_bound(2 * tile_rows * strip_columns<T>)];
   for (extent_t s = 0; s < width; s += columns) {
     const extent_t across = width - s < columns ? width - s : columns;
     const bool even = across == columns && side_by_side(c.column, j + s, across);
@@ -222,6 +222,8 @@ void multiply_panels(const product_tile<T>& tile, const T* packed_rows, const T*
 
 enum class product_mode { overwrite, accumulate };
 
+namespace detail {
+
 /// Operands may be stored in narrower types than T, in which all is computed. Domain: m, n ≥ 0, k ≥ 1; C overlaps
 /// neither A nor B.
 template <class T, class A, class B, class Steps, class OutSteps>
@@ -231,8 +233,10 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
   using namespace detail;
   static thread_local product_panels<T> panels;
   const product_tile<T> tile = choose_product_tile<T>();
-  extent_t a_term[array_bound(panel_depth)], b_term[array_bound(panel_depth)];  // offsets of what is multiplied
-  extent_t a_row[array_bound(panel_height)], c_row[array_bound(panel_height)];
+  extent_t a_term[hyperparallel::detail::array_bound(panel_depth)],
+      b_term[hyperparallel::detail::array_bound(panel_depth)];  // offsets of what is multiplied
+  extent_t a_row[hyperparallel::detail::array_bound(panel_height)],
+      c_row[hyperparallel::detail::array_bound(panel_height)];
   const extent_t widest = n < panel_width<T> ? n : panel_width<T>, deepest = k < panel_depth ? k : panel_depth;
   const bool seek_terms = m * widest >= least_worth_seeking;
   const bool seek_rows = m > tile_rows && deepest * widest >= least_worth_seeking;
@@ -281,6 +285,8 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
     }
   }
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::kernels
 

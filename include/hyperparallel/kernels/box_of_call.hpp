@@ -14,15 +14,13 @@
 
 #include <hyperparallel/kernels/widened_kernel.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Bytes of an element in each block of a call.
 struct block_elements {
   int operand[max_operands] = {};
   int result[max_results] = {};
 };
-
-namespace detail {
 
 /// The elements of a box in a block: rows of `run` bytes, `count[d]` of them with `step[d]` bytes between, dims outside in.
 struct box_rows {
@@ -99,8 +97,6 @@ inline void unpack(const box_rows& r, const void* dense, void* block) {
   });
 }
 
-}  // namespace detail
-
 /// Calls `run` on the box `loop` of the loops of `block`, whose blocks hold elements of these bytes.
 inline void run_on_box(const typed_kernel& run, const operator_call& block, const loop_span (&loop)[max_factors],
                        const block_elements& bytes) {
@@ -123,4 +119,4 @@ inline void run_on_box(const typed_kernel& run, const operator_call& block, cons
     if (made[i].rows != 1) detail::unpack(made[i], box.result[i], block.result[i]);
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -34,6 +34,8 @@ void top_k(extent_t n, extent_t k, const T* score, I* index, T* value) {
   }
 }
 
+namespace detail {
+
 /// Weights of the chosen scores.
 template <class T, class I>
 HYPERPARALLEL_EXACT void weigh_choice(extent_t k, const T* score, const I* index, bool normalise, T scale, T* weight) {
@@ -63,6 +65,8 @@ HYPERPARALLEL_EXACT void choice_gradient(extent_t n, extent_t k, const T* d_weig
   for (extent_t j = 0; j < k; ++j)
     d_score[index[j]] += normalise ? scale * (d_weight[j] - weighted / total) / total : scale * d_weight[j];
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::kernels
 

@@ -87,8 +87,6 @@ constexpr shape without_last_two(const shape& s) {
   return r;
 }
 
-}  // namespace detail
-
 /// The extents of matmul(a, b): batch dims broadcast, then m × n.
 constexpr shape matmul_shape(const shape& a, const shape& b, transposition t = {}) {
   shape r;
@@ -101,6 +99,8 @@ constexpr shape matmul_shape(const shape& a, const shape& b, transposition t = {
   r.extent[r.rank - 1] = b.extent[t.b ? b.rank - 2 : b.rank - 1];
   return r;
 }
+
+}  // namespace detail
 
 /// out = a · b over the last two dims, batch dims broadcast. Domain: ranks ≥ 2; out.extents is matmul_shape(…); the
 /// operands' summed extents are equal.
@@ -121,12 +121,13 @@ void matmul(tensor_view<A> a, tensor_view<B> b, tensor_view<R> out, transpositio
     return;
   }
   const shape batch = detail::without_last_two(out.extents);
-  steps array[3] = {broadcast_steps(detail::without_last_two(a.extents), batch),
-                    broadcast_steps(detail::without_last_two(b.extents), batch), row_major_steps(batch)};
+  steps array[3] = {detail::broadcast_steps(detail::without_last_two(a.extents), batch),
+                    detail::broadcast_steps(detail::without_last_two(b.extents), batch),
+                    detail::row_major_steps(batch)};
   const extent_t matrix[3] = {m * k, k * n, m * n};
   for (int d = 0; d < batch.rank; ++d)
     for (int x = 0; x < 3; ++x) array[x].along[d] *= matrix[x];
-  for_each_run(loops_over(batch, array), [&](const auto& offset, extent_t count, const auto& step) {
+  detail::for_each_run(detail::loops_over(batch, array), [&](const auto& offset, extent_t count, const auto& step) {
     for (extent_t i = 0; i < count; ++i)
       multiply(m, offset[0] + i * step[0], offset[1] + i * step[1], offset[2] + i * step[2]);
   });

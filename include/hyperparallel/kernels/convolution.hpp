@@ -25,14 +25,14 @@ struct convolution_options {
   extent_t groups = 1;
 };
 
+namespace detail {
+
 /// Outputs along a dim of `extent` elements and `padding` on both sides.
 constexpr extent_t convolution_extent(extent_t extent, extent_t kernel, extent_t stride, extent_t padding,
                                       extent_t dilation) {
   const extent_t last = extent + 2 * padding - dilation * (kernel - 1) - 1;
   return last < 0 ? 0 : last / stride + 1;
 }
-
-namespace detail {
 
 /// A convolution as one of three spatial dims; missing ones have extent 1 and come first.
 struct convolution_loops {

@@ -26,6 +26,8 @@ namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 /// Labels of this value have no loss.
 inline constexpr extent_t ignored_label = -100;
 
+namespace detail {
+
 template <class X, std::floating_point C>
 void row_max(tensor_view<X> logits, tensor_view<C> largest) {
   max(logits, largest, 1u << (logits.extents.rank - 1));
@@ -67,6 +69,8 @@ HYPERPARALLEL_EXACT void cross_entropy_of_rows(tensor_view<L> largest, tensor_vi
                        : store<R>(std::log(total.data[r]) + (largest.data[r] - picked.data[r]));
 }
 
+}  // namespace detail
+
 /// The loss of each row of a vocabulary in one piece, with the bits of the pieces above.
 template <class X, class I, class R>
 void cross_entropy(tensor_view<X> logits, tensor_view<I> labels, tensor_view<R> loss,
@@ -79,11 +83,11 @@ void cross_entropy(tensor_view<X> logits, tensor_view<I> labels, tensor_view<R> 
     const shape one{};
     const tensor_view<X> row{logits.data + r * classes, shape{classes}};
     const tensor_view<I> label{labels.data + r, one};
-    row_max(row, tensor_view<C>{&largest, one});
-    row_sum_exp(row, tensor_view<C>{&largest, one}, tensor_view<C>{&total, one});
-    picked_logit(row, label, tensor_view<C>{&picked, one});
-    cross_entropy_of_rows(tensor_view<C>{&largest, one}, tensor_view<C>{&total, one}, tensor_view<C>{&picked, one},
-                          label, tensor_view<R>{loss.data + r, one}, ignored);
+    detail::row_max(row, tensor_view<C>{&largest, one});
+    detail::row_sum_exp(row, tensor_view<C>{&largest, one}, tensor_view<C>{&total, one});
+    detail::picked_logit(row, label, tensor_view<C>{&picked, one});
+    detail::cross_entropy_of_rows(tensor_view<C>{&largest, one}, tensor_view<C>{&total, one},
+                                  tensor_view<C>{&picked, one}, label, tensor_view<R>{loss.data + r, one}, ignored);
   }
 }
 

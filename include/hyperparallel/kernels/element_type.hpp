@@ -50,9 +50,9 @@ static_assert(boost::mp11::mp_is_map<element_registry>::value, "each data_type i
 using stored_types = boost::mp11::mp_transform<boost::mp11::mp_second, element_registry>;
 static_assert(boost::mp11::mp_is_set<stored_types>::value, "each C++ type is listed once");
 
-}  // namespace detail
-
 inline constexpr int data_type_count = static_cast<int>(boost::mp11::mp_size<detail::element_registry>::value);
+
+}  // namespace detail
 
 /// The type that stores an element of `D`.
 template <data_type D>
@@ -62,6 +62,8 @@ using element_of =
 /// Whether `T` stores some `data_type`.
 template <class T>
 concept element_type = boost::mp11::mp_contains<detail::stored_types, T>::value;
+
+namespace detail {
 
 /// The `data_type` that `T` stores.
 template <element_type T>
@@ -76,5 +78,7 @@ constexpr decltype(auto) visit_element_type(data_type type, Function&& f) {
             std::type_identity<boost::mp11::mp_at_c<detail::stored_types, decltype(index)::value>>{});
       });
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

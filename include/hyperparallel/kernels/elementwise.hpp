@@ -14,9 +14,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// One run. Bit i of `Moving` says that operand i moves on (by 1); the others stand still.
 template <class Function, unsigned Moving, class R, std::size_t... I, class... X>
@@ -38,14 +36,13 @@ void map_run_for(const extent_t* step, extent_t n, R* out, const X*... x) {
 template <class Function, class R, std::size_t... I, class... X>
 void map(std::index_sequence<I...>, tensor_view<R> out, tensor_view<X>... x) {
   constexpr int arrays = static_cast<int>(sizeof...(X)) + 1;
-  const steps array[array_bound(arrays)] = {broadcast_steps(x.extents, out.extents)..., row_major_steps(out.extents)};
+  const steps array[hyperparallel::detail::array_bound(arrays)] = {broadcast_steps(x.extents, out.extents)...,
+                                                                   row_major_steps(out.extents)};
   for_each_run(loops_over(out.extents, array), [&](const auto& offset, extent_t n, const auto& step) {
     map_run_for<Function, 0u, 0>(step, n, out.data + offset[arrays - 1],
                                  static_cast<const std::remove_const_t<X>*>(x.data) + offset[I]...);
   });
 }
-
-}  // namespace detail
 
 /// out = Function(x). Domain: x broadcasts to out, here and below.
 template <class Function, class X, class R>
@@ -65,6 +62,6 @@ void ternary(tensor_view<A> a, tensor_view<B> b, tensor_view<C> c, tensor_view<R
   detail::map<Function>(std::index_sequence<0, 1, 2>{}, out, a, b, c);
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 HYPERPARALLEL_EXACT_END

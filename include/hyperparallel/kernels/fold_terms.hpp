@@ -41,8 +41,6 @@ inline void for_each_lane(std::int64_t n, const Element& element) {
   for (; i < n; ++i) element(i);
 }
 
-}  // namespace detail
-
 /// sum[i] = term[i], in the computing type. Here and below: n elements, `sum` overlaps nothing.
 template <class T>
 HYPERPARALLEL_EXACT void first_term(std::int64_t n, const T* __restrict term, computing<T>* __restrict sum) {
@@ -91,39 +89,45 @@ HYPERPARALLEL_EXACT void store_sum(extent_t divisor, std::int64_t n, const compu
                           [&](std::int64_t i) { to[i] = store<T>(static_cast<C>(sum[i] / static_cast<C>(divisor))); });
 }
 
+}  // namespace detail
+
 /// The fold of `terms` ≥ 1 runs of n elements, run t at `term(t)`, into `to`, which is one of the terms itself or
 /// overlaps none of them.
 template <class T, class Term>
 void fold_terms(reduce_op op, extent_t divisor, int terms, std::int64_t n, const Term& term, T* to,
                 store_kind stores = store_kind::cached) {
   constexpr std::int64_t block = 4096 / static_cast<std::int64_t>(sizeof(computing<T>));
-  computing<T> sum[array_bound(block)];
-  T result[array_bound(block)];
+  computing<T> sum[hyperparallel::detail::array_bound(block)];
+  T result[hyperparallel::detail::array_bound(block)];
   for (std::int64_t done = 0; done < n; done += block) {
     const std::int64_t count = n - done < block ? n - done : block;
-    first_term<T>(count, term(0) + done, sum);
-    for (int t = 1; t < terms; ++t) fold_term<T>(op, count, term(t) + done, sum);
+    detail::first_term<T>(count, term(0) + done, sum);
+    for (int t = 1; t < terms; ++t) detail::fold_term<T>(op, count, term(t) + done, sum);
     if (stores == store_kind::cached) {
-      store_sum<T>(divisor, count, sum, to + done);
+      detail::store_sum<T>(divisor, count, sum, to + done);
       continue;
     }
-    store_sum<T>(divisor, count, sum, result);
+    detail::store_sum<T>(divisor, count, sum, result);
     copy_run(reinterpret_cast<std::byte*>(to + done), reinterpret_cast<const std::byte*>(result),
              count * static_cast<std::int64_t>(sizeof(T)), stores);
   }
 }
 
+namespace detail {
+
 /// The same on bytes: runs of `bytes` that start at `term[t] + offset`. Domain: all are aligned for the fold's type and
 /// `bytes` is a multiple of its size.
 inline void fold_runs(const term_fold& fold, int terms, const std::byte* const* term, std::int64_t offset,
                       std::int64_t bytes, std::byte* target, store_kind stores) {
-  visit_element_type(fold.type, [&](auto type) {
+  hyperparallel::detail::visit_element_type(fold.type, [&](auto type) {
     using T = typename decltype(type)::type;
     fold_terms<T>(
         fold.op, fold.divisor, terms, bytes / static_cast<std::int64_t>(sizeof(T)),
         [&](int t) { return reinterpret_cast<const T*>(term[t] + offset); }, reinterpret_cast<T*>(target), stores);
   });
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::kernels
 

@@ -64,8 +64,12 @@ functions::logical_and function_of(ops::logical_and);
 functions::logical_or function_of(ops::logical_or);
 functions::logical_not function_of(ops::logical_not);
 
+namespace detail {
+
 template <class Operator>
 concept function_of_elements = requires(Operator o) { function_of(o); };
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::kernels
 

@@ -17,10 +17,10 @@ using gemm_mode = kernels::product_mode;
 /// Leading dimensions are elements from row to row. Domain: m, n, k ≥ 0, C overlaps neither A nor B. O(m·n·k).
 inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lead_a, const float* b,
                  std::int64_t lead_b, float* c, std::int64_t lead_c, gemm_mode mode = gemm_mode::overwrite) {
-  using matrix = kernels::even_matrix<const float>;
+  using matrix = kernels::detail::even_matrix<const float>;
   if (k > 0)
-    kernels::blocked_product<float>(m, n, k, matrix{a, {lead_a}, {1}}, matrix{b, {lead_b}, {1}},
-                                    kernels::even_matrix<float>{c, {lead_c}, {1}}, mode);
+    kernels::detail::blocked_product<float>(m, n, k, matrix{a, {lead_a}, {1}}, matrix{b, {lead_b}, {1}},
+                                            kernels::detail::even_matrix<float>{c, {lead_c}, {1}}, mode);
   for (std::int64_t i = 0; k == 0 && mode == gemm_mode::overwrite && i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) c[i * lead_c + j] = 0.0F;
 }

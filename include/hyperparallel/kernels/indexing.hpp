@@ -35,7 +35,7 @@ void copy_or_zero(bool inside, const T* from, T* to, extent_t n) {
 /// out[…, i, …] = x[…, index[i] − begin, …] along `axis`. Domain: index has one element for each of out's along `axis`.
 template <class X, class I, class T>
 void index_select(tensor_view<X> x, tensor_view<I> index, tensor_view<T> out, int axis, extent_t begin = 0) {
-  const axis_split s = split_at(x.extents, axis);
+  const detail::axis_split s = detail::split_at(x.extents, axis);
   const extent_t chosen = volume(index);
   const std::remove_const_t<X>* const from = x.data;
   for (extent_t o = 0; o < s.outer; ++o)
@@ -59,10 +59,10 @@ void embedding(tensor_view<X> table, tensor_view<I> ids, tensor_view<T> out, ext
 template <class X, class I, class T>
 void gather(tensor_view<X> x, tensor_view<I> index, tensor_view<T> out, int axis, extent_t begin = 0) {
   const extent_t extent = x.extents.extent[axis];
-  const extent_t pitch = row_major_steps(x.extents).along[axis];
-  steps array[2] = {row_major_steps(x.extents), row_major_steps(out.extents)};
+  const extent_t pitch = detail::row_major_steps(x.extents).along[axis];
+  steps array[2] = {detail::row_major_steps(x.extents), detail::row_major_steps(out.extents)};
   array[0].along[axis] = 0;
-  for_each_run(loops_over(out.extents, array), [&](const auto& offset, extent_t n, const auto& step) {
+  detail::for_each_run(detail::loops_over(out.extents, array), [&](const auto& offset, extent_t n, const auto& step) {
     for (extent_t i = 0; i < n; ++i) {
       const extent_t at = offset[1] + i * step[1];
       const extent_t row = static_cast<extent_t>(index.data[at]) - begin;
@@ -78,7 +78,7 @@ template <class X, class I, class T>
 void gather_nd(tensor_view<X> x, tensor_view<I> index, tensor_view<T> out, const extent_t* begin = nullptr) {
   const int k = static_cast<int>(index.extents.extent[index.extents.rank - 1]);
   const extent_t points = volume(index) / k;
-  const extent_t run = row_major_steps(x.extents).along[k - 1];
+  const extent_t run = detail::row_major_steps(x.extents).along[k - 1];
   const std::remove_const_t<X>* const from = x.data;
   for (extent_t p = 0; p < points; ++p) {
     extent_t row = 0;

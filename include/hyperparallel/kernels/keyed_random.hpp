@@ -10,6 +10,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 constexpr std::uint64_t mix_bits(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -17,8 +19,10 @@ constexpr std::uint64_t mix_bits(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+}  // namespace detail
+
 constexpr std::uint64_t keyed_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
-  return mix_bits(mix_bits(mix_bits(seed) ^ stream) ^ index);
+  return detail::mix_bits(detail::mix_bits(detail::mix_bits(seed) ^ stream) ^ index);
 }
 
 /// Uniform in [-1, 1): a multiple of 2^-23, so it is exact in float on every machine.
@@ -26,11 +30,15 @@ constexpr float keyed_uniform(std::uint64_t seed, std::uint64_t stream, std::uin
   return static_cast<float>(keyed_bits(seed, stream, index) >> 40) * (1.0F / 8388608.0F) - 1.0F;
 }
 
+namespace detail {
+
 /// A sequence of them: the n-th number drawn is that of index n. What one call draws after the other, by any law.
 struct keyed_sequence {
   std::uint64_t seed = 0, drawn = 0;
 
   constexpr std::uint64_t operator()() { return keyed_bits(seed, 0, drawn++); }
 };
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

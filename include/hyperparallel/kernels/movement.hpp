@@ -42,29 +42,30 @@ void copy_elements(const T* from, T* to, extent_t n) {
 /// Dim d of out is dim order[d] of x. Domain: `order` is a permutation.
 template <class X, class T>
 void permute(tensor_view<X> x, tensor_view<T> out, const int* order) {
-  const steps own = row_major_steps(x.extents);
+  const steps own = detail::row_major_steps(x.extents);
   steps from;
   for (int d = 0; d < x.extents.rank; ++d) from.along[d] = own.along[order[d]];
-  detail::copy_block<T>(out.extents, x.data, from, out.data, row_major_steps(out.extents));
+  detail::copy_block<T>(out.extents, x.data, from, out.data, detail::row_major_steps(out.extents));
 }
 
 /// out[i…] = x[begin + i · step …]. Steps may be negative. Domain: the elements named lie in x.
 template <class X, class T>
 void slice(tensor_view<X> x, tensor_view<T> out, const extent_t* begin, const extent_t* step) {
-  const steps own = row_major_steps(x.extents);
+  const steps own = detail::row_major_steps(x.extents);
   steps from;
   extent_t start = 0;
   for (int d = 0; d < x.extents.rank; ++d) {
     from.along[d] = own.along[d] * step[d];
     start += own.along[d] * begin[d];
   }
-  if (volume(out) > 0) detail::copy_block<T>(out.extents, x.data + start, from, out.data, row_major_steps(out.extents));
+  if (volume(out) > 0)
+    detail::copy_block<T>(out.extents, x.data + start, from, out.data, detail::row_major_steps(out.extents));
 }
 
 /// The transpose of `slice`: out[begin + i · step …] = x[i…], 0 elsewhere. Domain: as `slice`, out in the place of x.
 template <class X, class T>
 void place_slice(tensor_view<X> x, tensor_view<T> out, const extent_t* begin, const extent_t* step) {
-  const steps own = row_major_steps(out.extents);
+  const steps own = detail::row_major_steps(out.extents);
   for (extent_t i = 0, n = volume(out); i < n; ++i) out.data[i] = T{};
   steps to;
   extent_t start = 0;
@@ -72,7 +73,7 @@ void place_slice(tensor_view<X> x, tensor_view<T> out, const extent_t* begin, co
     to.along[d] = own.along[d] * step[d];
     start += own.along[d] * begin[d];
   }
-  if (volume(x) > 0) detail::copy_block<T>(x.extents, x.data, row_major_steps(x.extents), out.data + start, to);
+  if (volume(x) > 0) detail::copy_block<T>(x.extents, x.data, detail::row_major_steps(x.extents), out.data + start, to);
 }
 
 /// Reverses the dims of `dims` (bit d is dim d).
@@ -90,7 +91,7 @@ void flip(tensor_view<X> x, tensor_view<T> out, unsigned dims) {
 /// The parts side by side along `axis`. Domain: their other extents are out's, their extents along `axis` add to out's.
 template <class X, class T>
 void concat(const tensor_view<X>* parts, int count, tensor_view<T> out, int axis) {
-  const axis_split whole = split_at(out.extents, axis);
+  const detail::axis_split whole = detail::split_at(out.extents, axis);
   extent_t begin = 0;
   for (int p = 0; p < count; ++p) {
     const extent_t run = parts[p].extents.extent[axis] * whole.inner;
@@ -103,7 +104,7 @@ void concat(const tensor_view<X>* parts, int count, tensor_view<T> out, int axis
 /// The parts, all of one shape, along a new dim `axis` of out.
 template <class X, class T>
 void stack(const tensor_view<X>* parts, int count, tensor_view<T> out, int axis) {
-  const axis_split whole = split_at(out.extents, axis);
+  const detail::axis_split whole = detail::split_at(out.extents, axis);
   for (int p = 0; p < count; ++p)
     for (extent_t o = 0; o < whole.outer; ++o)
       detail::copy_elements<T>(parts[p].data + o * whole.inner, out.data + (o * whole.middle + p) * whole.inner,
@@ -120,24 +121,24 @@ void fill(tensor_view<T> out, std::type_identity_t<T> value) {
 template <class X, class T>
 void pad(tensor_view<X> x, tensor_view<T> out, const extent_t* before, std::type_identity_t<T> value) {
   fill(out, value);
-  const steps to = row_major_steps(out.extents);
+  const steps to = detail::row_major_steps(out.extents);
   extent_t start = 0;
   for (int d = 0; d < x.extents.rank; ++d) start += before[d] * to.along[d];
-  if (volume(x) > 0) detail::copy_block<T>(x.extents, x.data, row_major_steps(x.extents), out.data + start, to);
+  if (volume(x) > 0) detail::copy_block<T>(x.extents, x.data, detail::row_major_steps(x.extents), out.data + start, to);
 }
 
 /// x repeated along the dims where it has extent 1 or none. Domain: x broadcasts to out.
 template <class X, class T>
 void expand(tensor_view<X> x, tensor_view<T> out) {
-  detail::copy_block<T>(out.extents, x.data, broadcast_steps(x.extents, out.extents), out.data,
-                        row_major_steps(out.extents));
+  detail::copy_block<T>(out.extents, x.data, detail::broadcast_steps(x.extents, out.extents), out.data,
+                        detail::row_major_steps(out.extents));
 }
 
 /// Row i along `axis` comes times[i] times in a row, or times[0] times for all where `uniform`.
 /// Domain: counts ≥ 0 add to out's extent.
 template <class X, class T>
 void repeat_interleave(tensor_view<X> x, tensor_view<T> out, int axis, const extent_t* times, bool uniform) {
-  const axis_split s = split_at(x.extents, axis);
+  const detail::axis_split s = detail::split_at(x.extents, axis);
   const std::remove_const_t<X>* from = x.data;
   T* to = out.data;
   for (extent_t o = 0; o < s.outer; ++o)
@@ -148,7 +149,7 @@ void repeat_interleave(tensor_view<X> x, tensor_view<T> out, int axis, const ext
 /// out[i + shift, around the end] = x[i] along `axis`; shifts of any size and sign.
 template <class X, class T>
 void roll(tensor_view<X> x, tensor_view<T> out, int axis, extent_t shift) {
-  const axis_split s = split_at(x.extents, axis);
+  const detail::axis_split s = detail::split_at(x.extents, axis);
   if (s.middle == 0) return;
   const extent_t wrapped = (shift % s.middle + s.middle) % s.middle;
   const extent_t head = wrapped * s.inner, tail = (s.middle - wrapped) * s.inner;

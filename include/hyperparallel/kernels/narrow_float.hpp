@@ -16,17 +16,13 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// `yes` where `condition` is 1, `no` where it is 0. Without a branch, which a compiler may not vectorise beside
 /// arithmetic that could trap.
 constexpr std::uint32_t choose(std::uint32_t condition, std::uint32_t yes, std::uint32_t no) {
   return no ^ ((yes ^ no) & (0u - condition));
 }
-
-}  // namespace detail
 
 constexpr float to_float(bf16_bits x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
 
@@ -64,8 +60,6 @@ constexpr f16_bits to_f16(float x) {
   return {static_cast<std::uint16_t>(sign | detail::choose(magnitude >= 0x47800000u, large, finite))};
 }
 
-namespace detail {
-
 /// x in binary32, rounded to odd.
 constexpr float rounded_to_odd(double x) {
   const float near = static_cast<float>(x);
@@ -84,8 +78,6 @@ constexpr double rounded_to_odd(std::int64_t i) {
   return static_cast<double>(i < 0 ? -(-kept | odd) : kept | odd) * 2048.0;
 }
 
-}  // namespace detail
-
 constexpr bf16_bits to_bf16(double x) { return to_bf16(detail::rounded_to_odd(x)); }
 constexpr f16_bits to_f16(double x) { return to_f16(detail::rounded_to_odd(x)); }
 
@@ -98,6 +90,6 @@ constexpr f16_bits to_f16(Integer i) {
   return to_f16(detail::rounded_to_odd(static_cast<std::int64_t>(i)));
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail
 
 HYPERPARALLEL_EXACT_END

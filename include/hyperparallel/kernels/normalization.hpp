@@ -84,6 +84,8 @@ void log_softmax(tensor_view<X> x, tensor_view<R> out, int axis) {
   detail::softmax_along<true>(x, out, axis);
 }
 
+namespace detail {
+
 /// Of one row: its mean, and 1 / √(variance + epsilon).
 template <class C>
 struct row_moments {
@@ -98,6 +100,8 @@ HYPERPARALLEL_EXACT row_moments<C> moments_of(extent_t n, const X* x, double eps
   return {mean, C(1) / std::sqrt(squares / static_cast<C>(n) + static_cast<C>(epsilon))};
 }
 
+}  // namespace detail
+
 /// (x − mean) / √(variance + epsilon) · weight + bias over the trailing dims, whose extents are weight.extents.
 /// `weight.data` (then 1) and `bias.data` (then 0) may be null; `mean` and `reciprocal_deviation`, one a row, too.
 template <class X, class W, class R, class C = computing<R>>
@@ -110,7 +114,7 @@ HYPERPARALLEL_EXACT void layer_norm(tensor_view<X> x, tensor_view<W> weight, std
   for (extent_t r = 0; r < rows; ++r) {
     const X* const from = x.data + r * width;
     R* const to = out.data + r * width;
-    const row_moments<C> m = moments_of<C>(width, from, epsilon);
+    const detail::row_moments<C> m = detail::moments_of<C>(width, from, epsilon);
     for (extent_t i = 0; i < width; ++i) {
       C value = (static_cast<C>(load(from[i])) - m.mean) * m.scale;
       if (weight.data != nullptr) value *= static_cast<C>(load(weight.data[i]));
@@ -122,6 +126,8 @@ HYPERPARALLEL_EXACT void layer_norm(tensor_view<X> x, tensor_view<W> weight, std
   }
 }
 
+namespace detail {
+
 /// 1 / √(mean of x² + epsilon) of one row.
 template <class C, class X>
 HYPERPARALLEL_EXACT C inverse_root_mean_square(extent_t n, const X* x, double epsilon) {
@@ -129,6 +135,8 @@ HYPERPARALLEL_EXACT C inverse_root_mean_square(extent_t n, const X* x, double ep
   const C squares = lane_sum<C>(n, [x](extent_t i) { return static_cast<C>(load(x[i])) * static_cast<C>(load(x[i])); });
   return C(1) / std::sqrt(squares / static_cast<C>(n) + static_cast<C>(epsilon));
 }
+
+}  // namespace detail
 
 /// x / √(mean of x² + epsilon) · weight over the trailing dims, whose extents are weight.extents; `weight.data` may be
 /// null. `reciprocal_rms`, one a row, may be null.
@@ -141,7 +149,7 @@ HYPERPARALLEL_EXACT void rms_norm(tensor_view<X> x, tensor_view<W> weight, tenso
   for (extent_t r = 0; r < rows; ++r) {
     const X* const from = x.data + r * width;
     R* const to = out.data + r * width;
-    const C scale = inverse_root_mean_square<C>(width, from, epsilon);
+    const C scale = detail::inverse_root_mean_square<C>(width, from, epsilon);
     for (extent_t i = 0; i < width; ++i) {
       C value = static_cast<C>(load(from[i])) * scale;
       if (weight.data != nullptr) value *= static_cast<C>(load(weight.data[i]));

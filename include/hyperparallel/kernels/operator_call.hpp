@@ -18,11 +18,15 @@ struct loop_span {
   extent_t whole = 1;
 };
 
+namespace detail {
+
 /// The number that kernels are given in forward and backward of a micro-batch of a training step, so that random numbers
 /// differ between micro-batches. Norm and update have that of micro-batch 0: the step.
 constexpr std::int64_t number_of_call(std::int64_t step, int micro_batch) {
   return step + (static_cast<std::int64_t>(micro_batch) << 40);
 }
+
+}  // namespace detail
 
 struct operator_call {
   const operator_attributes* attributes = nullptr;

@@ -99,16 +99,16 @@ template <class T>
 template <class T>
 bool is_faster_tile(const product_tile<T>& a, const product_tile<T>& b) {
   constexpr extent_t terms = 64;
-  alignas(64) T strip[array_bound((tile_rows + 2 * strip_columns<T>)*terms)];
-  alignas(64) T out[array_bound(2 * tile_rows * strip_columns<T>)];
+  alignas(64) T strip[hyperparallel::detail::array_bound((tile_rows + 2 * strip_columns<T>)*terms)];
+  alignas(64) T out[hyperparallel::detail::array_bound(2 * tile_rows * strip_columns<T>)];
   for (T& x : strip) x = T(1);
   std::int64_t least[2] = {};
   for (int round = 0; round < 32; ++round)
     for (int which = 0; which < 2; ++which) {
-      const std::int64_t start = steady_nanoseconds();
+      const std::int64_t start = hyperparallel::detail::steady_nanoseconds();
       for (int i = 0; i < 16; ++i)
         (which == 0 ? a : b).run(terms, strip, strip + tile_rows * terms, out, 2 * strip_columns<T>, false);
-      const std::int64_t took = steady_nanoseconds() - start;
+      const std::int64_t took = hyperparallel::detail::steady_nanoseconds() - start;
       if (round == 0 || took < least[which]) least[which] = took;
     }
   return least[0] * b.strips < least[1] * a.strips;

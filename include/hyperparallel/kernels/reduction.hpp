@@ -21,14 +21,14 @@ namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 /// Bit d is dim d.
 using dim_set = unsigned;
 
+namespace detail {
+
 /// Elements folded into one result.
 constexpr extent_t folded_count(const shape& s, dim_set dims) {
   extent_t n = 1;
   for (int d = 0; d < s.rank; ++d) n *= (dims >> d & 1u) != 0 ? s.extent[d] : 1;
   return n;
 }
-
-namespace detail {
 
 /// The largest and smallest values, infinities where there are any: identities of min and max.
 template <class T>
@@ -163,7 +163,7 @@ void sum(tensor_view<X> x, tensor_view<R> out, dim_set dims) {
 template <class X, class R>
   requires std::floating_point<computing<R>>
 void mean(tensor_view<X> x, tensor_view<R> out, dim_set dims) {
-  const auto count = static_cast<computing<R>>(folded_count(x.extents, dims));
+  const auto count = static_cast<computing<R>>(detail::folded_count(x.extents, dims));
   detail::fold<detail::fold_sum>(x, out, dims, [count](auto sum) { return sum / count; });
 }
 
@@ -200,7 +200,7 @@ void any(tensor_view<X> x, tensor_view<bool> out, dim_set dims) {
 /// NaN where there is one. `value.data` may be null. Domain: the axis is not empty.
 template <class X, class V, class I>
 void max_with_index(tensor_view<X> x, tensor_view<V> value, tensor_view<I> index, int axis, extent_t first = 0) {
-  const axis_split s = split_at(x.extents, axis);
+  const detail::axis_split s = detail::split_at(x.extents, axis);
   for (extent_t o = 0; o < s.outer; ++o)
     for (extent_t i = 0; i < s.inner; ++i) {
       const std::remove_const_t<X>* const row = x.data + o * s.middle * s.inner + i;

@@ -18,6 +18,8 @@ HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
+namespace detail {
+
 /// Cosines and sines of one span of positions, kept by a thread from layer to layer.
 template <class T>
 struct rotation_table {
@@ -41,6 +43,8 @@ struct rotation_table {
   }
 };
 
+}  // namespace detail
+
 struct rope_options {
   double base = 10000;
   extent_t first_position = 0;  ///< position of index 0
@@ -52,10 +56,10 @@ struct rope_options {
 template <class X, class R>
 void rope(tensor_view<X> x, tensor_view<R> out, int position_axis, const rope_options& options = {}) {
   using C = computing<R>;
-  const axis_split s = split_at(x.extents, position_axis);
+  const detail::axis_split s = detail::split_at(x.extents, position_axis);
   const extent_t width = x.extents.extent[x.extents.rank - 1], pairs = width / 2;
   if (volume(x) == 0) return;
-  static thread_local rotation_table<C> table;
+  static thread_local detail::rotation_table<C> table;
   const C* const turn = table.at(options.base, pairs, options.first_position, s.middle);
   const C sign = options.back ? C(-1) : C(1);
   const std::remove_const_t<X>* from = x.data;

@@ -15,6 +15,8 @@ HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
+namespace detail {
+
 /// Σ term(i) for i < n, in type C.
 template <class C, class Term>
 C lane_sum(extent_t n, const Term& term) {
@@ -29,11 +31,15 @@ C lane_sum(extent_t n, const Term& term) {
   return lane[0];
 }
 
+}  // namespace detail
+
 template <class T>
 HYPERPARALLEL_EXACT T dot(extent_t n, const T* x, const T* y) {
   HYPERPARALLEL_EXACT_BODY
-  return lane_sum<T>(n, [&](extent_t i) { return x[i] * y[i]; });
+  return detail::lane_sum<T>(n, [&](extent_t i) { return x[i] * y[i]; });
 }
+
+namespace detail {
 
 /// y += x.
 template <class T>
@@ -69,6 +75,8 @@ T* thread_memory(extent_t count) {
   if (static_cast<extent_t>(memory.size()) < count) memory.resize(static_cast<std::size_t>(count));
   return memory.data();
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::kernels
 

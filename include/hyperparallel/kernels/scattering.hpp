@@ -24,10 +24,10 @@ template <class I, class S, class T>
 void scatter(tensor_view<I> index, tensor_view<S> source, tensor_view<T> target, int axis,
              scatter_mode mode = scatter_mode::overwrite, extent_t begin = 0) {
   const extent_t extent = target.extents.extent[axis];
-  const extent_t pitch = row_major_steps(target.extents).along[axis];
-  steps array[2] = {row_major_steps(target.extents), row_major_steps(index.extents)};
+  const extent_t pitch = detail::row_major_steps(target.extents).along[axis];
+  steps array[2] = {detail::row_major_steps(target.extents), detail::row_major_steps(index.extents)};
   array[0].along[axis] = 0;
-  for_each_run(loops_over(index.extents, array), [&](const auto& offset, extent_t n, const auto& step) {
+  detail::for_each_run(detail::loops_over(index.extents, array), [&](const auto& offset, extent_t n, const auto& step) {
     for (extent_t i = 0; i < n; ++i) {
       const extent_t at = offset[1] + i * step[1];
       const extent_t row = static_cast<extent_t>(index.data[at]) - begin;
@@ -41,7 +41,7 @@ void scatter(tensor_view<I> index, tensor_view<S> source, tensor_view<T> target,
 /// target[index[i…] − begin, :] = source[i…, :].
 template <class I, class S, class T>
 void scatter_update(tensor_view<I> index, tensor_view<S> source, tensor_view<T> target, extent_t begin = 0) {
-  const axis_split s = split_at(target.extents, 0);
+  const detail::axis_split s = detail::split_at(target.extents, 0);
   const extent_t chosen = volume(index);
   for (extent_t i = 0; i < chosen; ++i) {
     const extent_t row = static_cast<extent_t>(index.data[i]) - begin;

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Nanoseconds since some fixed moment of this process's machine.
 std::int64_t steady_nanoseconds() noexcept;
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/kernels/steady_time.ipp>

@@ -33,9 +33,17 @@ enum class store_kind : unsigned char {
 
 /// Whether `store_kind::streaming` differs from `cached` on this target.
 #if defined(__SSE2__)
+namespace detail {
+
 inline constexpr bool has_streaming_stores = true;
+
+}  // namespace detail
 #else
+namespace detail {
+
 inline constexpr bool has_streaming_stores = false;
+
+}  // namespace detail
 #endif
 
 namespace detail {
@@ -62,8 +70,6 @@ inline std::int64_t cache_bytes_by_kernel() noexcept {
   return largest;
 }
 
-}  // namespace detail
-
 /// Bytes of the largest cache that the system reports; 32 MiB where it reports none. Reads files: once a move.
 inline std::int64_t last_level_cache_bytes() noexcept {
   if (const std::int64_t bytes = detail::cache_bytes_by_kernel(); bytes > 0) return bytes;
@@ -77,11 +83,13 @@ inline std::int64_t last_level_cache_bytes() noexcept {
   return bytes > 0 ? static_cast<std::int64_t>(bytes) : std::int64_t{32} << 20;
 }
 
+}  // namespace detail
+
 /// The stores for a move whose targets have `target_bytes` together: streaming from `streaming_from` bytes on, which if
 /// negative is half the last-level cache.
 inline store_kind stores_for(std::int64_t target_bytes, std::int64_t streaming_from = -1) noexcept {
-  const std::int64_t from = streaming_from >= 0 ? streaming_from : last_level_cache_bytes() / 2;
-  return has_streaming_stores && target_bytes >= from ? store_kind::streaming : store_kind::cached;
+  const std::int64_t from = streaming_from >= 0 ? streaming_from : detail::last_level_cache_bytes() / 2;
+  return detail::has_streaming_stores && target_bytes >= from ? store_kind::streaming : store_kind::cached;
 }
 
 /// Orders the streaming stores that this thread has issued before everything that it does next.

@@ -61,16 +61,16 @@ constexpr computing<T> load(const T& x) {
   if constexpr (std::is_same_v<computing<T>, T>)
     return x;
   else
-    return to_float(x);
+    return hyperparallel::detail::to_float(x);
 }
 
 /// x as an element of T, rounded once. Domain: a float stored as an integer lies in its range; a bool is x ≠ 0.
 template <class T, class X>
 constexpr T store(const X& x) {
   if constexpr (std::is_same_v<T, bf16_bits>)
-    return to_bf16(x);
+    return hyperparallel::detail::to_bf16(x);
   else if constexpr (std::is_same_v<T, f16_bits>)
-    return to_f16(x);
+    return hyperparallel::detail::to_f16(x);
   else if constexpr (std::is_same_v<T, bool> && !std::is_same_v<X, bool>)
     return x != X{};
   else
@@ -81,6 +81,8 @@ constexpr T store(const X& x) {
 struct steps {
   extent_t along[max_dims] = {};
 };
+
+namespace detail {
 
 constexpr steps row_major_steps(const shape& s) {
   steps r;
@@ -118,7 +120,7 @@ struct loop_nest {
   int loops = 0;
   bool empty = false;
   extent_t count[max_dims] = {};
-  extent_t step[max_dims][array_bound(Arrays)] = {};
+  extent_t step[max_dims][hyperparallel::detail::array_bound(Arrays)] = {};
 };
 
 /// The loops over a block of extents `s`, flattened. O(rank · Count).
@@ -144,9 +146,9 @@ constexpr loop_nest<static_cast<int>(Count)> loops_over(const shape& s, const st
 template <int Arrays, class Run>
 constexpr void for_each_run(const loop_nest<Arrays>& nest, Run&& run) {
   if (nest.empty) return;
-  using numbers = const extent_t(&)[array_bound(Arrays)];
-  extent_t offset[array_bound(Arrays)] = {};
-  constexpr extent_t still[array_bound(Arrays)] = {};
+  using numbers = const extent_t(&)[hyperparallel::detail::array_bound(Arrays)];
+  extent_t offset[hyperparallel::detail::array_bound(Arrays)] = {};
+  constexpr extent_t still[hyperparallel::detail::array_bound(Arrays)] = {};
   const int inner = nest.loops - 1;
   if (inner < 0) {
     run(static_cast<numbers>(offset), extent_t{1}, static_cast<numbers>(still));
@@ -165,6 +167,8 @@ constexpr void for_each_run(const loop_nest<Arrays>& nest, Run&& run) {
     if (loop < 0) return;
   }
 }
+
+}  // namespace detail
 
 }  // namespace kernels
 }}  // namespace hyperparallel::v0_2

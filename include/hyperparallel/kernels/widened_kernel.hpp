@@ -11,15 +11,13 @@
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/kernels/tensor_view.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// What the blocks of a call hold.
 struct block_types {
   data_type operand[max_operands] = {};
   data_type result[max_results] = {};
 };
-
-namespace detail {
 
 /// Whether blocks of floats of the type are loaded into, and stored from, blocks of `computes`. What is computed in f64 is
 /// stored in it.
@@ -44,8 +42,6 @@ void visit_float(data_type type, const F& f) {
     if constexpr (!std::is_integral_v<Storage>) f(storage);
   });
 }
-
-}  // namespace detail
 
 /// A kernel bound to the types of its blocks.
 struct typed_kernel {
@@ -94,4 +90,4 @@ void run_widened(operator_kernel function, operator_call c, const block_types& t
       });
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -20,6 +20,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// 1 / sqrt(width): scores of independent unit vectors keep unit variance. Newton's iteration from above.
 constexpr double attention_scale(extent_t width) {
   const double square = width > 0 ? static_cast<double>(width) : 1.0;
@@ -27,6 +29,8 @@ constexpr double attention_scale(extent_t width) {
   for (double next = 0.5 * (root + square / root); next < root; next = 0.5 * (root + square / root)) root = next;
   return 1.0 / root;
 }
+
+}  // namespace detail
 
 struct attention_layer {
   const char* name = "attention";
@@ -50,8 +54,8 @@ struct attention_layer {
 
   /// Queries of `x`, keys and values of `context`.
   constexpr int attend(model_builder& m, int x, int context) const {
-    const token_dims d = token_dims_of(m, name, x);
-    if (!d.valid || !token_dims_of(m, name, context).valid) return -1;
+    const token_dims d = detail::token_dims_of(m, name, x);
+    if (!d.valid || !detail::token_dims_of(m, name, context).valid) return -1;
     if (key_heads < 1 || query_heads < 1 || query_heads % key_heads != 0) {
       m.graph.fail({graph_code::heads_do_not_divide, m.scoped(name), -1, 0, 0, query_heads, key_heads});
       return -1;
@@ -74,7 +78,7 @@ struct attention_layer {
         key = rotary_layer{"key_rotated", rope_base}(m, key);
       }
       const operator_options how{.integer = {causal ? 1 : 0, window},
-                                 .real = {scale > 0.0 ? scale : attention_scale(head_dim), score_cap}};
+                                 .real = {scale > 0.0 ? scale : detail::attention_scale(head_dim), score_cap}};
       const int sink = sinks ? m.parameter("sinks", {heads, group}) : -1;
       int mixed = sinks ? m.apply<ops::attention_with_sinks>("attend", {query, key, value, sink}, how)
                         : m.apply<ops::attention>("attend", {query, key, value}, how);

@@ -28,7 +28,7 @@ struct diffusion_block {
   }
 
   constexpr int operator()(model_builder& m, int x, int condition) const {
-    const token_dims d = token_dims_of(m, "diffusion_block", x);
+    const token_dims d = detail::token_dims_of(m, "diffusion_block", x);
     if (!d.valid || !has_rank(m, "diffusion_block", condition, 2)) return -1;
     const int active = m.apply<ops::silu>("condition", {condition});
     x = conditioned_branch(m, d, {"attention_norm", "attention_scale", "attention_shift", "attention_gate"},

@@ -20,7 +20,7 @@ struct dropout_layer {
       m.graph.fail({graph_code::dropout_rate_is_out_of_range, m.scoped(name), -1, 0, 0, 0, 0, rate});
       return -1;
     }
-    const auto key = static_cast<extent_t>(hash_of_text(m.graph.text_at(m.scoped(name))) >> 1);
+    const auto key = static_cast<extent_t>(detail::hash_of_text(m.graph.text_at(m.scoped(name))) >> 1);
     return m.apply<ops::dropout>(name, {x}, {.integer = {key, seed}, .real = {rate}});
   }
 };

@@ -29,7 +29,7 @@ struct position_embedding {
   extent_t rows = 0;  ///< of the table, at least one for each position; 0: as many
 
   constexpr int operator()(model_builder& m, int x) const {
-    const token_dims d = token_dims_of(m, name, x);
+    const token_dims d = detail::token_dims_of(m, name, x);
     if (!d.valid) return -1;
     const int repeated = m.scope(name, [&] {
       const int positions = rows > 0 ? m.dim("positions", rows) : d.sequence;

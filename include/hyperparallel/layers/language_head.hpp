@@ -43,7 +43,7 @@ struct language_head {
 
   /// Makes the graph's loss and returns the cross entropy, which is monitored.
   constexpr int operator()(model_builder& m, int x, int labels, int weights = -1) const {
-    if (!token_dims_of(m, name, x).valid || !has_rank(m, name, labels, 2)) return -1;
+    if (!detail::token_dims_of(m, name, x).valid || !has_rank(m, name, labels, 2)) return -1;
     const int vocab = m.dim("vocab", vocabulary);
     const int table = tied_to == nullptr ? -1 : table_of(m);
     if (tied_to != nullptr && table < 0) return -1;

@@ -35,7 +35,7 @@ struct latent_attention_layer {
   bool bias = false;
 
   constexpr int operator()(model_builder& m, int x) const {
-    const token_dims d = token_dims_of(m, name, x);
+    const token_dims d = detail::token_dims_of(m, name, x);
     if (!d.valid) return -1;
     const int head = m.dim("heads", heads), width = m.dim("head_dim", head_dim), turned = m.dim("rope_dim", rope_dim);
     const int value_width = m.dim("value_dim", value_dim);
@@ -55,7 +55,7 @@ struct latent_attention_layer {
       const int key_rope = linear_layer{.name = "key_rope", .output = {turned}, .bias = bias}(m, x);
       const int key_turned = rotary_layer{"key_rotated", rope_base}(m, key_rope);
       const int value = linear_layer{"value_up", {head, value_width}}(m, latent);
-      const double scale = score_factor * attention_scale(head_dim + rope_dim);
+      const double scale = score_factor * detail::attention_scale(head_dim + rope_dim);
       const int mixed = m.apply<ops::latent_attention>("attend", {query, query_turned, key, key_turned, value},
                                                        {.integer = {causal ? 1 : 0}, .real = {scale}});
       return linear_layer{.name = "output", .output = {d.hidden}, .contracted = 2, .bias = bias}(m, mixed);

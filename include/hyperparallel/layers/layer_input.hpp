@@ -35,6 +35,8 @@ constexpr int dim_from_end(const model_builder& m, int x, int back) {
   return t.dim[t.shape.rank - 1 - back];
 }
 
+namespace detail {
+
 /// Dims of `x` as (batch, seq, hidden); not valid where it has another rank.
 constexpr token_dims token_dims_of(model_builder& m, const char* layer, int x) {
   if (!has_rank(m, layer, x, 3)) return {};
@@ -43,6 +45,8 @@ constexpr token_dims token_dims_of(model_builder& m, const char* layer, int x) {
   m.graph.fail({graph_code::rank_differs_from_text, m.scoped(layer), t.name, 0, 0, t.shape.rank, 3});
   return {};
 }
+
+}  // namespace detail
 
 /// `x` times a number, as the tensor `name`; `x` itself for 1.
 constexpr int scaled(model_builder& m, const char* name, int x, double by) {

@@ -39,7 +39,7 @@ struct linear_attention_layer {
   constexpr extent_t values() const { return value_heads * value_dim; }
 
   constexpr int operator()(model_builder& m, int x) const {
-    const token_dims d = token_dims_of(m, name, x);
+    const token_dims d = detail::token_dims_of(m, name, x);
     if (!d.valid) return -1;
     if (key_heads < 1 || value_heads < 1 || value_heads % key_heads != 0) {
       m.graph.fail({graph_code::heads_do_not_divide, m.scoped(name), -1, 0, 0, value_heads, key_heads});
@@ -62,8 +62,9 @@ struct linear_attention_layer {
                   all_values = convolved(m, "value", value, values_of);
         const int decays = m.contract("decay", "*ab,ab->*ab", steps, rates);
         const int by = is_delta() ? m.apply<ops::sigmoid>("strength", {strength}) : steps;
-        const operator_options how{.integer = {is_delta() ? 1 : 0},
-                                   .real = {is_delta() ? attention_scale(key_dim) : 1.0, is_delta() ? epsilon : 0.0}};
+        const operator_options how{
+            .integer = {is_delta() ? 1 : 0},
+            .real = {is_delta() ? detail::attention_scale(key_dim) : 1.0, is_delta() ? epsilon : 0.0}};
         const int seen = m.apply<ops::linear_attention>("attend", {queries, all_keys, all_values, decays, by}, how);
         if (is_delta()) return seen;
         const int skip = m.parameter("skip", of_heads);

@@ -29,6 +29,8 @@ namespace hyperparallel { inline namespace v0_2 {
 enum class expert_slots : unsigned char { per_group, joint, dropless };
 enum class expert_scores : unsigned char { softmax, sigmoid };
 
+namespace detail {
+
 /// Slots of one expert for `tokens` tokens of a group: their even share times `factor`, rounded up, at most all tokens.
 constexpr extent_t expert_capacity(extent_t tokens, extent_t experts, extent_t top_k, double factor) {
   const double share = factor * static_cast<double>(tokens * top_k) / static_cast<double>(experts);
@@ -37,6 +39,8 @@ constexpr extent_t expert_capacity(extent_t tokens, extent_t experts, extent_t t
   const extent_t slots = floor + (static_cast<double>(floor) < share ? 1 : 0);
   return slots < 1 ? 1 : slots;
 }
+
+}  // namespace detail
 
 struct mixture_of_experts {
   const char* name = "moe";
@@ -62,7 +66,7 @@ struct mixture_of_experts {
   constexpr extent_t row_width(extent_t hidden) const { return latent > 0 ? latent : hidden; }
 
   constexpr int operator()(model_builder& m, int x) const {
-    const token_dims d = token_dims_of(m, name, x);
+    const token_dims d = detail::token_dims_of(m, name, x);
     if (!d.valid) return -1;
     if (top_k < 1 || top_k > experts) {
       m.graph.fail({graph_code::top_k_exceeds_experts, m.scoped(name), -1, 0, 0, top_k, experts});
@@ -107,7 +111,7 @@ struct mixture_of_experts {
     int probability = -1, weight = -1;
     if (biased) {
       probability = m.apply<ops::sigmoid>("scores", {logits});
-      const data_type type = at_least_f32(m.options.activation);
+      const data_type type = detail::at_least_f32(m.options.activation);
       const int balance_bias = m.scope("router", [&] { return m.state("bias", type, {expert}); });
       weight = m.apply<ops::biased_top_k>("choice", {probability, balance_bias}, how);
     } else {
@@ -141,7 +145,7 @@ struct mixture_of_experts {
     const bool joint = slots == expert_slots::joint;
     const extent_t tokens = m.extent_of(d.sequence) * (joint ? m.extent_of(d.batch) : 1);
     const extent_t room =
-        slots == expert_slots::dropless ? tokens : expert_capacity(tokens, experts, top_k, capacity_factor);
+        slots == expert_slots::dropless ? tokens : detail::expert_capacity(tokens, experts, top_k, capacity_factor);
     const int capacity = m.dim("capacity", room), wide = m.dim("expert_ffn", width);
     const int rows = m.apply<ops::dispatch>(
         "dispatch", {x, chosen.index},

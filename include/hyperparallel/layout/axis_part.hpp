@@ -17,16 +17,21 @@ struct axis_part {
   friend constexpr bool operator==(const axis_part&, const axis_part&) = default;
 };
 
+namespace detail {
+
 constexpr int end_of(const axis_part& p) { return p.stride * p.size; }
+
+}  // namespace detail
 
 /// Whether each part can be set without touching the other.
 constexpr bool are_independent(const axis_part& a, const axis_part& b) {
-  return a.axis != b.axis || a.size == 1 || b.size == 1 || b.stride % end_of(a) == 0 || a.stride % end_of(b) == 0;
+  return a.axis != b.axis || a.size == 1 || b.size == 1 || b.stride % detail::end_of(a) == 0 ||
+         a.stride % detail::end_of(b) == 0;
 }
 
 /// Whether two parts have digits in common. Domain: they nest.
 constexpr bool overlap(const axis_part& a, const axis_part& b) {
-  return a.axis == b.axis && a.stride < end_of(b) && b.stride < end_of(a);
+  return a.axis == b.axis && a.stride < detail::end_of(b) && b.stride < detail::end_of(a);
 }
 
 namespace detail {
@@ -38,8 +43,9 @@ constexpr bool divides_either_way(int a, int b) { return a % b == 0 || b % a == 
 /// Whether strides and ends of two parts form one chain of divisors, so that what they share is whole digits of both.
 constexpr bool nest(const axis_part& a, const axis_part& b) {
   if (a.axis != b.axis || a.size == 1 || b.size == 1) return true;
-  return detail::divides_either_way(a.stride, b.stride) && detail::divides_either_way(a.stride, end_of(b)) &&
-         detail::divides_either_way(end_of(a), b.stride) && detail::divides_either_way(end_of(a), end_of(b));
+  return detail::divides_either_way(a.stride, b.stride) && detail::divides_either_way(a.stride, detail::end_of(b)) &&
+         detail::divides_either_way(detail::end_of(a), b.stride) &&
+         detail::divides_either_way(detail::end_of(a), detail::end_of(b));
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -22,11 +22,19 @@ struct digit {
   int target_axis, target_stride;
 };
 
+namespace detail {
+
 constexpr axis_part source_part(const digit& d) { return {d.source_axis, d.source_stride, d.size}; }
 constexpr axis_part target_part(const digit& d) { return {d.target_axis, d.target_stride, d.size}; }
 
+}  // namespace detail
+
 constexpr bool is_kept(const digit& d) { return d.source_axis == d.target_axis && d.source_stride == d.target_stride; }
+namespace detail {
+
 constexpr bool is_moved(const digit& d) { return d.source_axis >= 0 && d.target_axis >= 0 && !is_kept(d); }
+
+}  // namespace detail
 constexpr bool is_gathered(const digit& d) { return d.source_axis >= 0 && d.target_axis < 0; }
 constexpr bool is_sliced(const digit& d) { return d.source_axis < 0 && d.target_axis >= 0; }
 
@@ -36,6 +44,8 @@ struct cuts_by_dim {
   int first[max_dims] = {};  ///< index of the dim's first cut, where it has one
   unsigned axes = 0;         ///< bit a: axis a shards some dim
 };
+
+namespace detail {
 
 /// O(dims + cuts).
 constexpr cuts_by_dim index_cuts(const layout_value& l) {
@@ -52,6 +62,8 @@ constexpr cuts_by_dim index_cuts(const layout_value& l) {
   return c;
 }
 
+}  // namespace detail
+
 /// What the digits of a pair amount to.
 struct digit_figures {
   bool refinable = true;
@@ -63,6 +75,8 @@ struct digit_figures {
   /// Axis u -> the axis whose whole value a target coordinate u is in the source.
   int moved_from[max_axes] = {};
 };
+
+namespace detail {
 
 /// The figures without the digits. Domain: same mesh and rank, both accept `s`. O(dims + cuts).
 /// Both sides cut a dim from its major end, so what they share is the lesser number of pieces, and the other side's
@@ -108,6 +122,8 @@ constexpr digit_figures compare_cuts(const layout_value& source, const cuts_by_d
       if (s.extent[d] % larger(held.pieces[d], wanted.pieces[d]) != 0) f.refinable = false;
   return f;
 }
+
+}  // namespace detail
 
 struct digit_table : digit_figures {
   int count = 0;
@@ -166,7 +182,8 @@ constexpr digit_table refine(const digit_figures& known, const layout_value& sou
 /// The refinement of `source` and `target`. Domain: same mesh and rank, both accept `s`. O(cuts).
 /// `refinable` is false, and there are no digits, where cut points do not divide each other or a padded dim does not.
 constexpr digit_table refine(const layout_value& source, const layout_value& target, const shape& s) {
-  return refine(compare_cuts(source, index_cuts(source), target, index_cuts(target), s), source, target, s);
+  return refine(detail::compare_cuts(source, detail::index_cuts(source), target, detail::index_cuts(target), s), source,
+                target, s);
 }
 
 /// Whether the parts of each axis that digits take nest, those of the source in those of the target too. Where they do
@@ -177,11 +194,15 @@ constexpr bool digits_nest(const digit* list, int count) {
     const digit x = list[i];
     for (int j = 0; j <= i; ++j) {
       const digit y = list[j];
-      if (x.source_axis >= 0 && x.source_axis == y.target_axis && !nest(source_part(x), target_part(y))) return false;
+      if (x.source_axis >= 0 && x.source_axis == y.target_axis && !nest(detail::source_part(x), detail::target_part(y)))
+        return false;
       if (j == i) break;
-      if (y.source_axis >= 0 && y.source_axis == x.target_axis && !nest(source_part(y), target_part(x))) return false;
-      if (x.source_axis >= 0 && x.source_axis == y.source_axis && !nest(source_part(x), source_part(y))) return false;
-      if (x.target_axis >= 0 && x.target_axis == y.target_axis && !nest(target_part(x), target_part(y))) return false;
+      if (y.source_axis >= 0 && y.source_axis == x.target_axis && !nest(detail::source_part(y), detail::target_part(x)))
+        return false;
+      if (x.source_axis >= 0 && x.source_axis == y.source_axis && !nest(detail::source_part(x), detail::source_part(y)))
+        return false;
+      if (x.target_axis >= 0 && x.target_axis == y.target_axis && !nest(detail::target_part(x), detail::target_part(y)))
+        return false;
     }
   }
   return true;

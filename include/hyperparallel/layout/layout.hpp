@@ -26,7 +26,7 @@ struct map_entry {
 
   constexpr map_entry() = default;
   template <std::size_t N>
-    requires(N <= array_bound(capacity + 1))
+    requires(N <= detail::array_bound(capacity + 1))
   constexpr map_entry(const char (&name)[N]) {
     for (std::size_t i = 0; i + 1 < N; ++i) text[i] = name[i];
   }
@@ -65,7 +65,7 @@ consteval map_entry partial(const char (&name)[N], reduce_op op = reduce_op::sum
 /// Domain: one character less than `map_entry::capacity`.
 consteval map_entry padded(const map_entry& entry) {
   map_entry marked;
-  marked.text[0] = padding_mark;
+  marked.text[0] = detail::padding_mark;
   for (int i = 0; entry.text[i] != '\0'; ++i) marked.text[i + 1] = entry.text[i];
   return marked;
 }
@@ -74,9 +74,9 @@ consteval map_entry padded(const map_entry& entry) {
 template <class Mesh, extent_t Digits>
 struct placed_layout {
   using mesh = Mesh;
-  static constexpr layout_value value = layout_of_digits(detail::mesh_or_none<Mesh>.shape, Digits);
+  static constexpr layout_value value = detail::layout_of_digits(detail::mesh_or_none<Mesh>.shape, Digits);
   static constexpr int rank = value.rank;
-  static constexpr shard_counts shards = count_shards(value);
+  static constexpr shard_counts shards = detail::count_shards(value);
 };
 
 namespace diag {

@@ -12,7 +12,7 @@
 
 #include <hyperparallel/layout/layout_value.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 inline constexpr int dim_separator = max_axes + 1;
 inline constexpr extent_t largest_digits = 999'999'999'999'999'999;
@@ -93,4 +93,4 @@ constexpr shape divide_by_digits(const mesh_shape& m, extent_t digits, const sha
   return r;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

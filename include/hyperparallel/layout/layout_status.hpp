@@ -32,7 +32,7 @@ enum class layout_code : unsigned char {
 
 /// The name that error lines and exceptions use.
 constexpr const char* name_of(layout_code code) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0axis_is_not_in_the_mesh\0axis_is_used_twice\0axis_shards_and_is_partial\0too_many_dims\0"
       "map_length_differs_from_tensor_rank\0extent_is_not_divisible_by_its_shards\0sub_axis_does_not_fit_its_axis\0"
       "dim_is_out_of_range\0reduction_is_unknown\0placement_count_exceeds_axes\0layout_is_partial\0"

@@ -19,10 +19,16 @@ namespace hyperparallel { inline namespace v0_2 {
 
 enum class reduce_op : unsigned char { none, sum, max, min, avg, prod, all, any };
 
-constexpr const char* name_of(reduce_op op) { return enum_name("none\0sum\0max\0min\0avg\0prod\0all\0any", op); }
+constexpr const char* name_of(reduce_op op) {
+  return detail::enum_name("none\0sum\0max\0min\0avg\0prod\0all\0any", op);
+}
+
+namespace detail {
 
 /// Whether a whole tensor is its own term of `op` on every device, so that a fill changes nothing.
 constexpr bool is_idempotent(reduce_op op) { return op != reduce_op::sum && op != reduce_op::prod; }
+
+}  // namespace detail
 
 /// Whether terms of both reductions may wait on one tensor, along different axes: only where their order does not
 /// matter. Sums and averages commute with each other, every reduction with itself.
@@ -66,11 +72,15 @@ struct layout_result {
   layout_value layout{};
 };
 
+namespace detail {
+
 /// Elements of the axis below the sub-axis: the stride of its digit in the axis coordinate.
 constexpr int stride_of(const mesh_shape& m, const cut& c) { return m.size[c.axis] / (c.pre * c.size); }
 
+}  // namespace detail
+
 /// The sub-axis digit of coordinate `at`.
-constexpr int digit_of(const mesh_shape& m, const cut& c, int at) { return at / stride_of(m, c) % c.size; }
+constexpr int digit_of(const mesh_shape& m, const cut& c, int at) { return at / detail::stride_of(m, c) % c.size; }
 
 /// Number of pieces that `dim` is cut into.
 constexpr extent_t shards_of(const layout_value& l, int dim) {
@@ -88,15 +98,19 @@ constexpr bool is_partial(const layout_value& l) {
   return false;
 }
 
+namespace detail {
+
 /// The digits of its axis that a cut takes.
 constexpr axis_part axis_part_of(const mesh_shape& m, const cut& c) { return {c.axis, stride_of(m, c), c.size}; }
+
+}  // namespace detail
 
 /// Whether `l` is a layout: a valid mesh, cuts dim by dim, each a part of its axis, and every axis with one role at
 /// most, of which several parts are independent. Whatever takes a layout value checks it first; the maps of
 /// tensor_map.hpp give no other. O(axes + cuts²).
 constexpr layout_status check_layout(const layout_value& l) {
   const mesh_shape& m = l.mesh;
-  if (!is_valid(m)) return {layout_code::mesh_is_not_valid, 0, 0, 0, 0, 0};
+  if (!detail::is_valid(m)) return {layout_code::mesh_is_not_valid, 0, 0, 0, 0, 0};
   if (l.rank < 0 || l.rank > max_dims) return {layout_code::too_many_dims, 0, 0, 0, l.rank, max_dims};
   if (l.cut_count < 0 || l.cut_count > max_cuts) return {layout_code::too_many_cuts, 0, 0, 0, l.cut_count, max_cuts};
   unsigned sharding = 0;
@@ -110,7 +124,7 @@ constexpr layout_status check_layout(const layout_value& l) {
       return {layout_code::sub_axis_does_not_fit_its_axis, c.dim, 0, c.axis, size, c.size};
     if (l.partial[c.axis] != reduce_op::none) return {layout_code::axis_shards_and_is_partial, c.dim, 0, c.axis, 0, 0};
     for (int j = 0; (sharding >> c.axis & 1u) != 0 && j < i; ++j) {
-      const axis_part own = axis_part_of(m, c), other = axis_part_of(m, l.cut[j]);
+      const axis_part own = detail::axis_part_of(m, c), other = detail::axis_part_of(m, l.cut[j]);
       if (are_independent(own, other)) continue;
       const bool nested = nest(own, other);
       return {nested ? layout_code::axis_is_used_twice : layout_code::sub_axes_do_not_nest, c.dim, 0, c.axis, 0, 0};
@@ -141,6 +155,8 @@ struct shard_counts {
   extent_t of[max_dims] = {};
 };
 
+namespace detail {
+
 /// O(dims + cuts).
 constexpr shard_counts count_shards(const layout_value& l) {
   shard_counts n;
@@ -150,6 +166,8 @@ constexpr shard_counts count_shards(const layout_value& l) {
   for (int i = 0; i < l.cut_count; ++i) n.of[l.cut[i].dim] *= l.cut[i].size;
   return n;
 }
+
+}  // namespace detail
 
 struct shape_result {
   layout_status status{};
@@ -197,7 +215,7 @@ constexpr shape_result fit(const shard_counts& n, const shape& s) {
 constexpr shape_result local_shape(const layout_value& l, const shape& s) {
   const layout_status status = check_layout(l);
   if (status.code != layout_code::ok) return {status, s};
-  return fit(count_shards(l), s);
+  return fit(detail::count_shards(l), s);
 }
 
 /// Whether `l` is a layout and accepts the shape. O(dims + axes + cuts²).

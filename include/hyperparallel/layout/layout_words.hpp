@@ -14,11 +14,15 @@ template <class Mesh, class... Entries>
 struct mapped {};
 /// The dim is held whole.
 struct whole {};
+namespace detail {
+
 /// Several axes on one dim, the first outermost.
 template <class... Aliases>
 struct axes_in_order {};
 template <class... Aliases>
 struct padded_over {};
+
+}  // namespace detail
 template <class Alias, reduce_op Op>
 struct partial_over {};
 
@@ -94,9 +98,9 @@ struct layout_words {
       typename with_dims<typename make_indices<value.rank>::type, typename partial_from<0, entry_list<>>::type>::type;
 };
 
-}  // namespace detail
-
 template <class Layout>
 using in_words = typename detail::layout_words<Layout>::type;
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

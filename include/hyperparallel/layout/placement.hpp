@@ -29,7 +29,7 @@ constexpr placement partial_of(reduce_op op) { return {placement_kind::partial, 
 /// O(axes²).
 constexpr layout_result layout_from_placements(const mesh_shape& m, const placement* list, int count, int rank) {
   if (rank < 0 || rank > max_dims) return {{layout_code::too_many_dims, 0, 0, 0, rank, max_dims}, {}};
-  if (!is_valid(m)) return {{layout_code::mesh_is_not_valid, 0, 0, 0, 0, 0}, {}};
+  if (!detail::is_valid(m)) return {{layout_code::mesh_is_not_valid, 0, 0, 0, 0, 0}, {}};
   if (count < 0 || count > m.axis_count)
     return {{layout_code::placement_count_exceeds_axes, 0, 0, 0, count, m.axis_count}, {}};
   layout_result r{{}, replicated(m, rank)};

@@ -109,6 +109,8 @@ constexpr factor_result unify_factors(const factor_list& a, const factor_list& b
   return expand_factors(a, b);
 }
 
+namespace detail {
+
 constexpr factor_list factors_of(const mesh_shape& m) {
   factor_list f;
   for (int a = 0; a < m.axis_count; ++a) f.push(m.size[a]);
@@ -120,6 +122,8 @@ constexpr factor_list factors_of(const shape& s) {
   for (int d = 0; d < s.rank; ++d) f.push(s.extent[d]);
   return f;
 }
+
+}  // namespace detail
 
 /// The matrix without its axes of size 1.
 constexpr mesh_shape without_ones(const mesh_shape& m) {
@@ -150,7 +154,7 @@ constexpr bool append_checked(layout_value& l, const cut& c) {
 constexpr refined_layout on_refined_mesh(const layout_value& l, const mesh_shape& finer) {
   if (const layout_status own = check_layout(l); own.code != layout_code::ok)
     return {{refinement_code::layout_is_refused, 0, 0, own}, {}};
-  if (!is_valid(finer)) return {{refinement_code::mesh_is_not_a_refinement, 0, 0, {}}, {}};
+  if (!detail::is_valid(finer)) return {{refinement_code::mesh_is_not_a_refinement, 0, 0, {}}, {}};
   refined_layout r{{}, replicated(finer, l.rank)};
   r.layout.padded = l.padded;
   int first[max_axes + 1] = {};

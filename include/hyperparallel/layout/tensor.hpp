@@ -20,7 +20,11 @@ inline constexpr data_type bf16 = data_type::bf16;
 inline constexpr data_type f32 = data_type::f32;
 inline constexpr data_type f64 = data_type::f64;
 
+namespace detail {
+
 constexpr bool is_float(data_type type) { return type >= data_type::f16; }
+
+}  // namespace detail
 /// Bytes of one element as it is stored and sent.
 constexpr int bytes_of(data_type type) {
   switch (type) {
@@ -41,11 +45,15 @@ constexpr int bytes_of(data_type type) {
   return 0;
 }
 
+namespace detail {
+
 /// What masters, statistics and sums of floats of `type` are held in.
 constexpr data_type at_least_f32(data_type type) { return bytes_of(type) < 4 ? data_type::f32 : type; }
 
+}  // namespace detail
+
 constexpr const char* name_of(data_type type) {
-  return enum_name("boolean\0i8\0i16\0i32\0i64\0f16\0bf16\0f32\0f64", type);
+  return detail::enum_name("boolean\0i8\0i16\0i32\0i64\0f16\0bf16\0f32\0f64", type);
 }
 
 namespace diag {

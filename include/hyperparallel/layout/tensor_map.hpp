@@ -38,6 +38,8 @@ constexpr layout_value replicated(const mesh_shape& m, int rank) {
   return l;
 }
 
+namespace detail {
+
 /// What one entry of a map adds to the layout. The entries of a program repeat, so the type form reads each once.
 struct entry_reading {
   int scale = 1;            ///< ten to the number of digits; 1 where the entry is no dim
@@ -51,7 +53,12 @@ inline constexpr char padding_mark = '~';
 
 inline constexpr unsigned refused_axis = 1u << max_axes;
 inline constexpr int reduction_bits = 3;
-static_assert(static_cast<int>(reduce_op::any) < 1 << reduction_bits && max_axes * reduction_bits <= 32);
+
+}  // namespace detail
+static_assert(static_cast<int>(reduce_op::any) < 1 << detail::reduction_bits &&
+              max_axes * detail::reduction_bits <= 32);
+
+namespace detail {
 
 /// Reads an entry whose axes may not be in `used`. Fills `why`, where given, except its dim, when an axis is unknown,
 /// used, or in the entry twice. O(text · axes).
@@ -174,14 +181,16 @@ constexpr extent_t read_map(const mesh_value& m, const char* const* entries, con
   return -replicated_digits(map.rank);
 }
 
+}  // namespace detail
+
 /// The layout that the text entries describe; fails as `read_map`, then with nothing sharded, and on a mesh that is
 /// none.
 constexpr layout_result layout_from_map(const mesh_value& m, const char* const* entries, int count) {
-  if (!is_valid(m.shape)) return {{layout_code::mesh_is_not_valid, 0, 0, 0, 0, 0}, {}};
+  if (!detail::is_valid(m.shape)) return {{layout_code::mesh_is_not_valid, 0, 0, 0, 0, 0}, {}};
   if (count < 0) return {{layout_code::too_many_dims, 0, 0, 0, count, max_dims}, {}};
   layout_result r;
-  const extent_t digits = read_map(m, entries, nullptr, count, &r.status);
-  r.layout = layout_of_digits(m.shape, digits);
+  const extent_t digits = detail::read_map(m, entries, nullptr, count, &r.status);
+  r.layout = detail::layout_of_digits(m.shape, digits);
   return r;
 }
 
@@ -196,7 +205,7 @@ struct numeric_entry {
 /// numbers than `max_axes` uses an axis twice.
 constexpr layout_result layout_from_numeric(const mesh_shape& m, const numeric_entry* entries, int count) {
   layout_result r;
-  if (!is_valid(m)) return {{layout_code::mesh_is_not_valid, 0, 0, 0, 0, 0}, {}};
+  if (!detail::is_valid(m)) return {{layout_code::mesh_is_not_valid, 0, 0, 0, 0, 0}, {}};
   if (count < 0 || count > max_dims) return {{layout_code::too_many_dims, 0, 0, 0, count, max_dims}, {}};
   r.layout = replicated(m, count);
   bool used[max_axes] = {};
@@ -236,7 +245,7 @@ constexpr layout_status set_partial(layout_value& l, int axis, reduce_op op) {
 /// The reduction called `name`; `none` when there is no such.
 constexpr reduce_op reduction_called(const char* name) {
   for (int op = 1; op <= static_cast<int>(reduce_op::any); ++op)
-    if (same_text(name_of(static_cast<reduce_op>(op)), name)) return static_cast<reduce_op>(op);
+    if (detail::same_text(name_of(static_cast<reduce_op>(op)), name)) return static_cast<reduce_op>(op);
   return reduce_op::none;
 }
 

@@ -108,7 +108,7 @@ constexpr unified_layouts unify(const layout_value& source, const shape& source_
 constexpr refined_layout with_whole_axes(const layout_value& l) {
   if (const layout_status own = check_layout(l); own.code != layout_code::ok)
     return {{refinement_code::layout_is_refused, 0, 0, own}, {}};
-  factor_result products = cumulative_products(factors_of(without_ones(l.mesh)));
+  factor_result products = cumulative_products(detail::factors_of(without_ones(l.mesh)));
   for (int i = 0; i < l.cut_count; ++i) {
     extent_t before = 1;
     for (int a = 0; a < l.cut[i].axis; ++a) before *= l.mesh.size[a];

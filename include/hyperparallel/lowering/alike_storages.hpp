@@ -21,6 +21,8 @@ struct tier_pin {
   friend constexpr bool operator==(const tier_pin&, const tier_pin&) = default;
 };
 
+namespace detail {
+
 /// How a block uses a storage. Of a storage with one instance for each repetition: by the block's same repetition, by
 /// the next one that it is carried to, or by another segment's. `by_first | by_last`: by every repetition of these.
 enum block_use : unsigned char {
@@ -32,6 +34,8 @@ enum block_use : unsigned char {
   by_last = 32,
   outside_write = 64
 };
+
+}  // namespace detail
 
 struct alike_storages {
   int storage = -1;  ///< the largest one
@@ -78,16 +82,16 @@ class storage_groups {
   constexpr void note_use(int v, int b, int segment, bool written) {
     const int s = of.values.storage.item[v], tensor = of.values.tensor.item[v];
     if (of.use.item[s].segment == segment) {
-      use_at(s, b) |= written ? own_write : own_read;
+      use_at(s, b) |= written ? detail::own_write : detail::own_read;
       return;
     }
-    int outside = by_first | by_last;
+    int outside = detail::by_first | detail::by_last;
     if (segment >= 0 && of.is_carried_in(tensor, segment)) {
-      outside = tensor == p.graph.segment.item[segment].carried_in ? by_first : by_last;
+      outside = tensor == p.graph.segment.item[segment].carried_in ? detail::by_first : detail::by_last;
       if (const int carried = of.carried_storage(v, segment); carried >= 0)
-        use_at(carried, b) |= written ? next_write : next_read;
+        use_at(carried, b) |= written ? detail::next_write : detail::next_read;
     }
-    use_at(s, b) |= static_cast<unsigned char>(outside | (written ? outside_write : 0));
+    use_at(s, b) |= static_cast<unsigned char>(outside | (written ? detail::outside_write : 0));
   }
 
   /// What is handed on to another repetition is used by its block, too.
@@ -95,7 +99,8 @@ class storage_groups {
     const storage_use& u = of.use.item[s];
     if (of.resident.item[s] || u.first < 0) return false;
     const int b = of.block_of.item[u.first];
-    return b == of.block_of.item[u.last] && (uses(s, b) & ~(own_read | own_write)) == 0 && u.next_last < 0;
+    return b == of.block_of.item[u.last] && (uses(s, b) & ~(detail::own_read | detail::own_write)) == 0 &&
+           u.next_last < 0;
   }
 
   constexpr void form_groups() {
@@ -134,7 +139,7 @@ class storage_groups {
     while (at < group.size && (group.item[at].hash != g.hash || !used_alike(group.item[at], g))) ++at;
     if (at == group.size) group.push(g);
     alike_storages& all = group[at];
-    const extent_t bytes = aligned(p.storage.item[s].bytes);
+    const extent_t bytes = detail::aligned(p.storage.item[s].bytes);
     ++all.storages;
     all.bytes += bytes;
     if (bytes <= all.largest) return;
@@ -160,13 +165,14 @@ class storage_groups {
     growing_array<extent_t> change(p.step.size + 1, 0);
     for (int s = 0; s < p.storage.size; ++s) {
       if (!within_.item[s]) continue;
-      change.item[of.use.item[s].first] += aligned(p.storage.item[s].bytes);
-      change.item[of.use.item[s].last + 1] -= aligned(p.storage.item[s].bytes);
+      change.item[of.use.item[s].first] += detail::aligned(p.storage.item[s].bytes);
+      change.item[of.use.item[s].last + 1] -= detail::aligned(p.storage.item[s].bytes);
     }
     extent_t alive = 0;
     for (int i = 0; i < p.step.size; ++i) {
       alive += change.item[i];
-      const extent_t staged = p.step.item[i].is_move ? aligned(kind_of(moves, p.step.item[i].index).staged_bytes) : 0;
+      const extent_t staged =
+          p.step.item[i].is_move ? detail::aligned(kind_of(moves, p.step.item[i].index).staged_bytes) : 0;
       extent_t& most = temporaries.item[of.block_of.item[i]];
       most = larger(most, alive + staged);
     }

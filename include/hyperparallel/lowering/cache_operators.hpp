@@ -17,10 +17,14 @@ namespace hyperparallel { inline namespace v0_2 {
 /// m stages has the number storages + m.
 enum class cache_action_kind : unsigned char { step, store, detach, prefetch, recompute, release, enter };
 
+namespace detail {
+
 /// Whether the action becomes a step.
 constexpr bool makes_step(cache_action_kind k) {
   return k != cache_action_kind::release && k != cache_action_kind::enter;
 }
+
+}  // namespace detail
 
 /// `enter`: what follows in the parts of step `index`, up to their next step, belongs to its phase; else to that of
 /// the part's step before. `index` is a step of the program, or the storage that the operator works on; `tier` is

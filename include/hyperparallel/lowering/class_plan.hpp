@@ -7,8 +7,12 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Of a plan that has the tasks of all ranks.
 inline constexpr int most_tasks_of_all_ranks = 1 << 24;
+
+}  // namespace detail
 
 /// The plan of the class of `p` moved to every rank. Decides nothing. Domain: it has at most `most_tasks_of_all_ranks`
 /// tasks. O(tasks + waits).
@@ -25,7 +29,7 @@ constexpr program_plan plan_of_all_ranks(const program_plan& of_class, const sha
   }
   all.duration.reserve(tasks);
   all.wait_end.reserve(tasks);
-  const class_words words(p, queues_per_rank(all.machine));
+  const class_words words(p, detail::queues_per_rank(all.machine));
   for (int row = 0; row < all.row.size; ++row)
     for (int r = 0; r < all.tasks_of(all.row.item[row]); ++r) {
       for (int w = row == 0 ? 0 : of_class.wait_end.item[row - 1]; w < of_class.wait_end.item[row]; ++w) {

@@ -20,8 +20,12 @@ template <int>
 struct memory_tier_number {};
 template <number_format>
 struct products_of {};
+namespace detail {
+
 template <number_format>
 struct vector_work_in {};
+
+}  // namespace detail
 template <char...>
 struct link_named {};
 template <std::int64_t>

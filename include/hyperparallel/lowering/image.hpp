@@ -107,8 +107,6 @@ class image_writer {
   Room& room_;
 };
 
-}  // namespace detail
-
 /// Written by one constant evaluation. A template, as what reads and writes images is: a unit that keeps no plan as a
 /// constant makes none of it.
 template <class Types>
@@ -120,8 +118,6 @@ struct image_buffer_of : detail::image_room_of<Types> {
   }
 };
 using image_buffer = image_buffer_of<detail::image_types>;
-
-namespace detail {
 
 /// Where the elements of one type begin.
 template <class T>
@@ -158,6 +154,8 @@ struct image_view : detail::items_of_types<detail::image_types> {
   }
 };
 
+namespace detail {
+
 /// A lowered program without an array on the heap.
 template <image_sizes Sizes>
 struct program_image : detail::image_arrays<detail::image_types, Sizes> {
@@ -186,8 +184,6 @@ constexpr program_image<Sizes> image_of(const image_buffer_of<Types>& b) {
   image.rest.program.graph.operators = {};  // a constant that names them brings in the code of all
   return image;
 }
-
-namespace detail {
 
 /// Reads the arrays of an image in the order in which they were written.
 class image_reader {

@@ -13,9 +13,7 @@
 #include <hyperparallel/lowering/stored_forms.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Elements of one type.
 template <class T, int Room>
@@ -54,15 +52,11 @@ inline constexpr int image_place = place_in_list<T, image_types>::value;
 template <class T>
 concept is_stored_as_is = image_place<T> < image_type_count;
 
-}  // namespace detail
-
 /// How many elements of each type an image holds, and of how many arrays.
 struct image_sizes {
   int count[detail::image_type_count] = {};
   int arrays = 0;
 };
-
-namespace detail {
 
 template <class Types>
 struct image_rooms;
@@ -74,6 +68,4 @@ struct image_arrays;
 template <class... T, image_sizes Sizes>
 struct image_arrays<boost::mp11::mp_list<T...>, Sizes> : image_array<T, Sizes.count[image_place<T>]>... {};
 
-}  // namespace detail
-
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

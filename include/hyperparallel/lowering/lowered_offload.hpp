@@ -22,6 +22,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Program, durations, addresses and certificate of `o` become those of `l`.
 constexpr void take_offloaded(lowered_program& l, offloaded_program&& o) {
   l.duration = static_cast<growing_array<extent_t>&&>(o.duration);
@@ -30,15 +32,17 @@ constexpr void take_offloaded(lowered_program& l, offloaded_program&& o) {
   l.addresses = static_cast<program_addresses&&>(o.addresses);
 }
 
+}  // namespace detail
+
 /// The program with a run for each of its periods. Domain: `o` is ok; complexity: that of `lower`.
 constexpr lowered_program lower_training(offloaded_program o, const lowering_options& options) {
   const bool whole = o.period.size == parts_of(o.program);
   lowered_program l;
   l.monitors = o.program.graph.monitor.size;
-  take_offloaded(l, static_cast<offloaded_program&&>(o));
+  detail::take_offloaded(l, static_cast<offloaded_program&&>(o));
   l.watches_gradients = !whole && (l.program.graph.micro_batches == 1 || l.program.unrolled);
-  l = lower_memory(static_cast<lowered_program&&>(l), options);
-  if (l.status.ok()) lower_steps(l);
+  l = detail::lower_memory(static_cast<lowered_program&&>(l), options);
+  if (l.status.ok()) detail::lower_steps(l);
   return l;
 }
 

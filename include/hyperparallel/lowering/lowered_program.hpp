@@ -96,13 +96,13 @@ struct lowered_program {
   }
 };
 
+namespace detail {
+
 /// A step of training runs as a whole: where its steps are those of all micro-batches, and no gradient is looked at before
 /// the update.
 constexpr bool runs_as_a_whole(const sharded_program& p, bool watches_gradients) {
   return (p.graph.micro_batches == 1 || p.unrolled) && !watches_gradients;
 }
-
-namespace detail {
 
 constexpr void fail(lowered_program& l, lowering_code code, int at) {
   if (!l.status.ok()) return;
@@ -153,15 +153,11 @@ constexpr bool lower_run_here(lowered_program& l, unsigned phases) {
   return true;
 }
 
-}  // namespace detail
-
 /// Adds the run of these phases, proved. False, with the status, where there is none. Domain: the status is ok.
 constexpr bool lower_run(lowered_program& l, unsigned phases) {
   HYPERPARALLEL_TWIN(detail::lower_run_in_library(l, phases));
   return detail::lower_run_here(l, phases);
 }
-
-namespace detail {
 
 /// The program in tiles becomes that of `l`. False, with the status, where it cannot.
 constexpr bool take_tiles(lowered_program& l, const program_moves& moves, const lowering_options& options) {
@@ -200,8 +196,6 @@ constexpr lowered_program lower_memory_here(lowered_program&& l, const lowering_
   return static_cast<lowered_program&&>(l);
 }
 
-}  // namespace detail
-
 /// Moves and addresses of `p`, without a run so far. Where `l` has the addresses of `p` already, they are taken.
 constexpr lowered_program lower_memory(lowered_program&& l, const lowering_options& options) {
   HYPERPARALLEL_TWIN(detail::lower_memory_in_library(static_cast<lowered_program&&>(l), options));
@@ -223,13 +217,18 @@ constexpr lowered_program keeping_tensors(sharded_program&& p, const growing_arr
   return l;
 }
 
+}  // namespace detail
+
 /// The program lowered, with a run of each of these sets of phases.
 template <class... Phases>
 constexpr lowered_program lower(sharded_program p, const lowering_options& options, Phases... phases) {
-  lowered_program l = lower_memory(keeping_tensors(static_cast<sharded_program&&>(p), options.keep), options);
-  static_cast<void>((l.status.ok() && ... && lower_run(l, phases)));
+  lowered_program l =
+      detail::lower_memory(detail::keeping_tensors(static_cast<sharded_program&&>(p), options.keep), options);
+  static_cast<void>((l.status.ok() && ... && detail::lower_run(l, phases)));
   return l;
 }
+
+namespace detail {
 
 /// Adds the runs of steps of training: one of all phases, or one of a micro-batch and one of the update. Domain: the status
 /// is ok, and there is no run.
@@ -240,12 +239,14 @@ constexpr void lower_steps(lowered_program& l) {
     lower_run(l, update_phases);
 }
 
+}  // namespace detail
+
 /// The program with the runs of its steps of training.
 constexpr lowered_program lower_training(sharded_program p, const lowering_options& options = {}) {
-  const bool watches = !gradients_that_may_overflow(p).empty();
+  const bool watches = !detail::gradients_that_may_overflow(p).empty();
   lowered_program l = lower(static_cast<sharded_program&&>(p), options);
   l.watches_gradients = watches;
-  if (l.status.ok()) lower_steps(l);
+  if (l.status.ok()) detail::lower_steps(l);
   return l;
 }
 

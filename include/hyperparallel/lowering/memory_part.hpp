@@ -39,8 +39,12 @@ enum class memory_part : unsigned char {
   passing
 };
 inline constexpr int memory_part_count = 27;
+namespace detail {
+
 /// The first part of the activations; those before it are parameters, their gradients and states of the optimizer.
 inline constexpr int first_activation_part = static_cast<int>(memory_part::norm_inputs);
+
+}  // namespace detail
 
 constexpr const char* name_of(memory_part p) {
   constexpr const char* names[] = {"parameters of attention",
@@ -81,8 +85,8 @@ struct memory_by_part {
   constexpr extent_t& of(memory_part p) { return bytes[static_cast<int>(p)]; }
   constexpr extent_t of(memory_part p) const { return bytes[static_cast<int>(p)]; }
   /// Parameters, their gradients and states of the optimizer.
-  constexpr extent_t states() const { return sum(0, first_activation_part); }
-  constexpr extent_t activations() const { return sum(first_activation_part, memory_part_count); }
+  constexpr extent_t states() const { return sum(0, detail::first_activation_part); }
+  constexpr extent_t activations() const { return sum(detail::first_activation_part, memory_part_count); }
   constexpr extent_t total() const { return sum(0, memory_part_count); }
   friend constexpr bool operator==(const memory_by_part&, const memory_by_part&) = default;
 

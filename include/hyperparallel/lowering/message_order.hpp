@@ -19,6 +19,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 enum class row_action_kind : unsigned char { compute, start, finish };
 
 struct row_action {
@@ -26,6 +28,8 @@ struct row_action {
   int row = 0;  ///< of the plan
   friend constexpr bool operator==(const row_action&, const row_action&) = default;
 };
+
+}  // namespace detail
 
 struct message_window {
   int most_in_flight = 8;  ///< rows of a part; what is in flight may need memory for its messages
@@ -222,12 +226,12 @@ class message_ordering {
   growing_array<row_action> action_;
 };
 
-}  // namespace detail
-
 /// Domain: `run` is one of `l`.
 constexpr growing_array<row_action> order_of_messages(const lowered_program& l, const lowered_run& run,
                                                       const message_window& window = {}) {
   return detail::message_ordering(l, run.plan, window).run();
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -158,9 +158,9 @@ class part_finder {
   model_parts parts;
 };
 
-}  // namespace detail
-
 /// The parts of a training graph, or of its forward operators alone. Domain: the graph's status is ok.
 constexpr model_parts find_parts(const graph& g) { return detail::part_finder(g).run(); }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

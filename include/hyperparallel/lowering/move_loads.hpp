@@ -11,9 +11,7 @@
 #include <hyperparallel/redistribution/fastest_moves.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// A rotation on a topology: only the longest hop counts.
 constexpr move_load load_of_longest_hop(const move_kind& k, const mesh_shape& m, const interconnect& net,
@@ -106,8 +104,6 @@ constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const 
   return load_of_longest_hop(k, m, net, element_bytes);
 }
 
-}  // namespace detail
-
 /// Of each kind of move. Domain: `status_of` accepts the links that the moves are chosen on.
 constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, const program_moves& moves) {
   growing_array<move_load> load = moves.load;
@@ -121,4 +117,4 @@ constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, cons
   return load;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

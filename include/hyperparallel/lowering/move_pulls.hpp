@@ -28,7 +28,7 @@ enum class move_pulls_code : unsigned char { ok, plan_is_refused, rotation_meets
 
 constexpr const char* to_text(move_pulls_code c) {
   constexpr const char* texts[] = {"ok", "the planner refuses it", "a rotated block changes its layout"};
-  return enum_text<move_pulls_code::rotation_meets_other_layout>(texts, c);
+  return detail::enum_text<move_pulls_code::rotation_meets_other_layout>(texts, c);
 }
 
 /// What is wrong with `move`, the first of its kind.
@@ -47,6 +47,8 @@ struct program_pulls {
   constexpr const move_pulls& of(int move) const { return kind.item[moves.of.item[move]]; }
 };
 
+namespace detail {
+
 /// Numbers of places of a program: its storages, then what each move stages between its steps, block by block.
 constexpr int place_count(const sharded_program& p, const program_moves& moves) {
   return p.storage.size + moves.staged_blocks();
@@ -61,8 +63,6 @@ constexpr int place_read(const sharded_program& p, const program_moves& moves, i
 constexpr int place_written(const sharded_program& p, const program_moves& moves, int move, const move_row& row) {
   return row.to < 0 ? p.value.item[p.move.item[move].target].storage : staged_place(p, moves, move, row.to);
 }
-
-namespace detail {
 
 /// The device that `position` takes its whole block from.
 constexpr int whole_block_sender(const move_kind& k, const mesh_shape& mesh, int position) {

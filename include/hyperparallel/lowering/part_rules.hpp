@@ -11,9 +11,7 @@
 #include <hyperparallel/lowering/model_parts.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class part_narrowing {
  public:
@@ -121,8 +119,6 @@ class part_narrowing {
   growing_array<int> inside, outside;  ///< names of operators, or of parameters, that the rule's dim speaks of
 };
 
-}  // namespace detail
-
 /// Appends the rules of `family`, narrowed to part `p` of `g`. False where the names do not suffice.
 constexpr bool narrow_rules(const graph& g, const model_parts& parts, int p, const strategy_value& family,
                             growing_array<strategy_rule>& to) {
@@ -132,4 +128,4 @@ constexpr bool narrow_rules(const graph& g, const model_parts& parts, int p, con
   return true;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -33,6 +33,8 @@ struct pipelined_program {
   }
 };
 
+namespace detail {
+
 /// The stages of `g`, or why there are none: as many layers as `p` says for each.
 constexpr stage_cut cut_for(const graph& g, const pipeline_value& p) {
   if (p.layers.empty()) return cut_evenly(g, p.stages());
@@ -40,6 +42,8 @@ constexpr stage_cut cut_for(const graph& g, const pipeline_value& p) {
     return detail::refused_cut({stage_cut_code::layers_for_other_stages, -1, p.layers.size, p.stages()});
   return cut_by_layers(g, p.layers.item, p.layers.size);
 }
+
+}  // namespace detail
 
 constexpr pipelined_program partition(const graph& g, const strategy_value& s, const pipeline_value& pipeline) {
   pipelined_program out;
@@ -53,7 +57,7 @@ constexpr pipelined_program partition(const graph& g, const strategy_value& s, c
     out.program.status = {strategy_code::strategies_for_other_groups, -1, -1, -1, -1, -1, given, pipeline.ranks};
     return out;
   }
-  stages.cut = cut_for(g, pipeline);
+  stages.cut = detail::cut_for(g, pipeline);
   out.cut = stages.cut.status;
   if (!out.cut.ok()) return out;
   const pipeline_schedule rows = pipeline.schedule->generate(n, false);

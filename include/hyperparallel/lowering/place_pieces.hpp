@@ -11,7 +11,7 @@
 #include <hyperparallel/strategy/lifetimes.hpp>
 #include <hyperparallel/tiles/tile_box.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class place_pieces {
  public:
@@ -55,4 +55,4 @@ class place_pieces {
   growing_array<int> first_;      // piece of each place
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

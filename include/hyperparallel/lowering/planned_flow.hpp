@@ -44,7 +44,7 @@ class planned_flow {
 
   /// The local rule, see verify.hpp.
   verify_status verify() const {
-    owned_verify_scratch x(flow_.size, queue_count(schedule_.machine));
+    detail::owned_verify_scratch x(flow_.size, queue_count(schedule_.machine));
     return hyperparallel::verify(flow_, schedule_, x);
   }
 

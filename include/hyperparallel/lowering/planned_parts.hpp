@@ -95,6 +95,8 @@ constexpr growing_array<cache_action> actions_of(const offload_period& period, c
   return actions;
 }
 
+namespace detail {
+
 /// Of an action, which becomes one step; `duration` is of each step of the program without it.
 constexpr extent_t duration_of(const offload_program& o, const cache_action& a,
                                const growing_array<extent_t>& duration) {
@@ -104,5 +106,7 @@ constexpr extent_t duration_of(const offload_program& o, const cache_action& a,
   if (!stores && a.kind != cache_action_kind::prefetch) return 0;
   return link_copy_time(o.link[stores ? o.tier[a.tier].out_link : o.tier[a.tier].in_link], o.storage[a.index].bytes);
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -111,18 +111,18 @@ constexpr growing_array<extent_t> waits_for_others(const sharded_program& p, con
   wait.resize(p.step.size, 0);
   for (int i = 0; i < p.step.size; ++i) {
     const program_step& s = p.step[i];
-    const int part = part_of_step(p, s);
+    const int part = detail::part_of_step(p, s);
     part_clock& own = clock[part];
     extent_t begin = larger(own.issued, own.free[s.is_move ? 1 : 0]), others = 0;
-    visit_values(p, s, [&](int v, bool is_written) {
+    detail::visit_values(p, s, [&](int v, bool is_written) {
       if (is_written) return;
-      extent_t& from = part_of_value(p, v) == part ? begin : others;
+      extent_t& from = detail::part_of_value(p, v) == part ? begin : others;
       from = larger(from, written[p.value[v].storage]);
     });
     own.issued = begin;
     if (others > begin) wait[i] = others - begin;
     own.free[s.is_move ? 1 : 0] = begin + wait[i] + duration[i];
-    visit_values(p, s, [&](int v, bool is_written) {
+    detail::visit_values(p, s, [&](int v, bool is_written) {
       if (is_written) written[p.value[v].storage] = begin + wait[i] + duration[i];
     });
   }
@@ -141,7 +141,7 @@ constexpr offload_period offload_period_of(const sharded_program& p, const progr
   growing_array<bool> inside(p.storage.size, false),
       outside(p.storage.size, false);  // of each storage: whether steps of the period, or others, use it
   for (int i = 0; i < p.step.size; ++i) {
-    const bool works = part_of_step(p, p.step[i]) == how.part;
+    const bool works = detail::part_of_step(p, p.step[i]) == how.part;
     if (!works && !p.step[i].is_move) continue;  // computes on what its own part has
     const bool own = is_in(p.step[i].phase, how.phases);
     bool uses = false;
@@ -157,7 +157,7 @@ constexpr offload_period offload_period_of(const sharded_program& p, const progr
       o.storage.push(one);
       continue;
     }
-    one.bytes = aligned(p.storage[s].bytes);
+    one.bytes = detail::aligned(p.storage[s].bytes);
     const bool crosses = inside[s] && outside[s] && !p.storage[s].home;
     one.persistent = p.storage[s].home || crosses;
     if (crosses) one.control = offload_control::keep;
@@ -167,17 +167,18 @@ constexpr offload_period offload_period_of(const sharded_program& p, const progr
   for (int m = 0; m < p.move.size; ++m) {
     offload_storage one;
     one.label = p.storage.size + m;
-    if (part_of_value(p, p.move[m].target) == how.part) one.bytes = aligned(kind_of(moves, m).staged_bytes);
+    if (detail::part_of_value(p, p.move[m].target) == how.part)
+      one.bytes = detail::aligned(kind_of(moves, m).staged_bytes);
     o.storage.push(one);
   }
   // Whoever runs the program writes an input anew each time: what is left of it elsewhere is no copy.
   for (int t = 0; t < p.home.size; ++t)
     if (p.graph.tensor[t].kind == graph_tensor_kind::input)
-      visit_homes(p, t, [&](int v) {
-        if (part_of_value(p, v) == how.part) o.storage[p.value[v].storage].control = offload_control::keep;
+      detail::visit_homes(p, t, [&](int v) {
+        if (detail::part_of_value(p, v) == how.part) o.storage[p.value[v].storage].control = offload_control::keep;
       });
   for (int v = 0; v < p.value.size; ++v) {
-    if (!is_shown(p.graph, p.value[v].tensor) || part_of_value(p, v) != how.part) continue;
+    if (!detail::is_shown(p.graph, p.value[v].tensor) || detail::part_of_value(p, v) != how.part) continue;
     o.storage[p.value[v].storage].persistent = true;
     o.storage[p.value[v].storage].control = offload_control::keep;
   }

@@ -35,7 +35,7 @@ constexpr const char* to_text(program_flow_code c) {
                                    "what lives from step to step is overwritten",
                                    "a move writes the blocks that others read",
                                    "the flow has too many tasks"};
-  return enum_text<program_flow_code::too_many_tasks>(texts, c);
+  return detail::enum_text<program_flow_code::too_many_tasks>(texts, c);
 }
 
 /// The first thing that cannot be lowered: `step` uses `place`, whose addresses another place has taken.
@@ -84,7 +84,7 @@ struct program_plan {
   /// Of a plan of all ranks: writes the plan as a taskflow without accesses, one event a queue. O(tasks + waits).
   template <class Flow>
   constexpr void operator()(Flow& f) const {
-    const int per_rank = queues_per_rank(machine);
+    const int per_rank = detail::queues_per_rank(machine);
     for (int q = 0; q < queue_count(machine); ++q) add_event(f, q / per_rank);
     for (int i = 0, w = 0; i < row.size; ++i) {
       const plan_row& r = row[i];
@@ -93,7 +93,7 @@ struct program_plan {
         const int t = r.first_task + k, rank = ranks.first + k;
         add_task(f, r.kind, rank, duration[t], r.step, r.first_item + rank);
         for (; w < wait_end[t]; ++w) add_wait(f, wait[w].word, wait[w].threshold);
-        add_signal(f, first_queue(machine, rank, r.kind));
+        add_signal(f, detail::first_queue(machine, rank, r.kind));
       }
     }
   }
@@ -103,7 +103,7 @@ struct program_plan {
 /// `list_readers_of_class` adds. `start` of a record is its row. O(queues · rows + waits).
 constexpr grown_execution_table table_of(const program_plan& plan) {
   const machine_shape& m = plan.machine;
-  const int per_rank = queues_per_rank(m), members = plan.of_class ? plan.parts() : m.ranks;
+  const int per_rank = detail::queues_per_rank(m), members = plan.of_class ? plan.parts() : m.ranks;
   grown_execution_table t;
   t.size.tasks = plan.tasks();
   t.size.queues = per_rank * members;
@@ -114,7 +114,7 @@ constexpr grown_execution_table table_of(const program_plan& plan) {
     const int step = plan.row.item[r].step;
     t.first_operation = r == 0 || step < t.first_operation ? step : t.first_operation;
     last = step > last ? step : last;
-    queue.push(first_queue(m, 0, plan.row.item[r].kind));
+    queue.push(detail::first_queue(m, 0, plan.row.item[r].kind));
   }
   t.operations = plan.row.size > 0 ? last - t.first_operation + 1 : 0;
   t.record.reserve(t.size.tasks);

@@ -23,6 +23,8 @@ struct program_slots {
   extent_t bytes[max_memory_tiers] = {};  ///< of every rank: those of the part that needs most
 };
 
+namespace detail {
+
 /// The places that `a` gives the program, whose moves are `moves`.
 constexpr program_slots slots_of(const sharded_program& p, const program_moves& moves, const program_addresses& a) {
   program_slots s;
@@ -45,5 +47,7 @@ constexpr program_slots slots_of(const sharded_program& p, const program_moves& 
 constexpr program_slots slots_of(const sharded_program& p, const program_addresses& a) {
   return slots_of(p, kinds_of_moves(p), a);
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

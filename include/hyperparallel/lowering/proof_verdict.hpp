@@ -35,7 +35,7 @@ constexpr const char* to_text(program_proof_code c) {
                                    "what lives from step to step is overwritten",
                                    "tasks of one row read and write the same memory",
                                    "a block is larger than the memory of its place"};
-  return enum_text<program_proof_code::block_is_larger_than_its_place>(texts, c);
+  return detail::enum_text<program_proof_code::block_is_larger_than_its_place>(texts, c);
 }
 
 /// `task` (in the order of rows, then ranks) and `place` are where it fails.

@@ -60,10 +60,10 @@ class class_words {
     for (int k = 0; k < parts_of(p); ++k) {
       first_.push(first_rank_of(p, k));
       int like = 0;
-      while (like < k && !(mesh_of_part(p, like) == mesh_of_part(p, k))) ++like;
+      while (like < k && !(detail::mesh_of_part(p, like) == detail::mesh_of_part(p, k))) ++like;
       like_.push(like);
       by_.push({});
-      if (like == k) by_.last() = rank_differences(mesh_of_part(p, k));
+      if (like == k) by_.last() = rank_differences(detail::mesh_of_part(p, k));
     }
   }
 
@@ -125,8 +125,8 @@ constexpr class_pulls class_of(const sharded_program& p, const program_pulls& pu
   for (int k = 0; k < pulls.kind.size; ++k) {
     const move_pulls& one = pulls.kind.item[k];
     const program_move& example = p.move.item[pulls.moves.kind.item[k].example];
-    const int from = part_of_value(p, example.source), to = part_of_value(p, example.target);
-    const int receivers = ranks_of_part(p, to);
+    const int from = detail::part_of_value(p, example.source), to = detail::part_of_value(p, example.target);
+    const int receivers = detail::ranks_of_part(p, to);
     const bool alike = words.are_alike(from, to);
     c.first_row.push(c.sender_begin.size);
     for (int i = 0; i < one.row.size; ++i) {
@@ -150,6 +150,8 @@ constexpr class_pulls class_of(const sharded_program& p, const program_pulls& pu
   return c;
 }
 
+namespace detail {
+
 /// Lists, for each record of the table of the class, the queues that wait for it, by name: the record that a rank awaits at
 /// a difference lists that rank at the opposite one; one of a part with another mesh lists all ranks of the part that
 /// awaits it. Domain: waits and ends of waits are there. O(tasks + waits · ranks of a part).
@@ -158,5 +160,7 @@ constexpr void list_readers_of_class(grown_execution_table& t, const class_words
       t, [&](int word) { return words.queue_of(word); },
       [&](int word, int queue, const auto& visit) { words.visit_seen_from(word, queue, visit); });
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

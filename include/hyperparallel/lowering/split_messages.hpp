@@ -28,7 +28,9 @@ namespace hyperparallel { inline namespace v0_2 {
 
 enum class split_kind : unsigned char { compute, open, receive, send, copy, close };
 
-constexpr const char* name_of(split_kind k) { return enum_name("compute\0open\0receive\0send\0copy\0close", k); }
+constexpr const char* name_of(split_kind k) {
+  return detail::enum_name("compute\0open\0receive\0send\0copy\0close", k);
+}
 
 struct split_entry {
   split_kind kind = split_kind::compute;
@@ -46,6 +48,8 @@ struct split_flow {
 
   constexpr int processes() const { return entry.size; }
 };
+
+namespace detail {
 
 /// Which processes pull from which in a row of a move.
 class process_pulls {
@@ -99,8 +103,6 @@ constexpr row_ranks ranks_of_row(const sharded_program& p, const program_plan& p
   const int source = s.is_move ? part_of_value(p, p.move[s.index].source) : r.part;
   return {plan.ranks_of(r.part), plan.ranks_of(source)};
 }
-
-namespace detail {
 
 split_flow split_messages_in_library(const lowered_program& l, const lowered_run& run,
                                      const growing_array<int>& process_of, int processes, const message_window& window,

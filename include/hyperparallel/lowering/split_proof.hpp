@@ -49,7 +49,7 @@ constexpr const char* to_text(split_proof_code c) {
                                    "a receive meets the send of another row",
                                    "an entry never begins or a message never ends",
                                    "a block or a message may be used too early"};
-  return enum_text<split_proof_code::use_is_not_ordered>(texts, c);
+  return detail::enum_text<split_proof_code::use_is_not_ordered>(texts, c);
 }
 
 struct split_proof {

@@ -31,6 +31,8 @@ struct split_task {
   constexpr int receiver() const { return kind == split_kind::send ? peer : process; }
 };
 
+namespace detail {
+
 class split_tasks {
  public:
   growing_array<split_task> task;
@@ -201,5 +203,7 @@ inline extent_t uses_of_split_tasks(const sharded_program& p, const program_plan
   }
   return uses;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -28,7 +28,7 @@ constexpr growing_array<stage_work> work_of_steps(const sharded_program& p, cons
     const program_step& s = p.step.item[i];
     if (s.phase != graph_phase::backward) continue;
     const int own = stage_of(i);
-    visit_values(p, s, [&](int v, bool written) {
+    detail::visit_values(p, s, [&](int v, bool written) {
       if (written) stage[v] = own;
       if (!written && stage[v] >= 0 && stage[v] != own) handed[v] = true;
     });
@@ -38,11 +38,11 @@ constexpr growing_array<stage_work> work_of_steps(const sharded_program& p, cons
     if (is_in(s.phase, update_phases)) continue;
     work[i] = s.phase == graph_phase::forward ? stage_work::forward : stage_work::weight_gradient;
     if (s.phase != graph_phase::backward) continue;
-    visit_values(p, s, [&](int v, bool written) {
+    detail::visit_values(p, s, [&](int v, bool written) {
       if (written && handed[v]) work[i] = stage_work::input_gradient;
     });
     if (work[i] != stage_work::input_gradient) continue;
-    visit_values(p, s, [&](int v, bool written) {
+    detail::visit_values(p, s, [&](int v, bool written) {
       if (!written && stage[v] >= 0) handed[v] = true;
     });
   }
@@ -53,6 +53,8 @@ constexpr growing_array<stage_work> work_of_steps(const sharded_program& p, cons
 constexpr growing_array<stage_work> work_of_steps(const sharded_program& p) {
   return work_of_steps(p, [&](int i) { return p.step.item[i].stage; });
 }
+
+namespace detail {
 
 /// Of works of one micro-batch, each stage · micro_works + what it is: whether work n reads what work m makes, at
 /// n · works + m. O(steps + works²).
@@ -74,5 +76,7 @@ constexpr growing_array<bool> reads_of_works(const sharded_program& p, const gro
   }
   return reads;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -19,6 +19,8 @@ struct step_rates {
   std::int64_t overhead = 500'000;
 };
 
+namespace detail {
+
 /// Of bytes that others bring, or that a copy between tiers takes, without overhead.
 constexpr extent_t transfer_duration(extent_t bytes, const step_rates& rates) {
   return work_time(bytes, 1, 1, rates.bytes_per_nanosecond * gigabyte).picoseconds;
@@ -31,6 +33,8 @@ constexpr extent_t compute_duration(const sharded_program& p, const program_comp
                 transfer_duration(w.bytes_read + w.bytes_written, rates));
 }
 
+}  // namespace detail
+
 /// Of each step. Domain: a program without tiers.
 constexpr growing_array<extent_t> step_durations(const sharded_program& p, const program_moves& moves,
                                                  const step_rates& rates = {}) {
@@ -38,11 +42,11 @@ constexpr growing_array<extent_t> step_durations(const sharded_program& p, const
   for (const program_step& s : p.step) {
     extent_t work = 0;
     if (s.is_move)
-      work = transfer_duration(
+      work = detail::transfer_duration(
           kind_of(moves, s.index).received * bytes_of(p.graph.tensor[p.value[p.move[s.index].source].tensor].type),
           rates);
     else
-      work = compute_duration(p, p.compute[s.index], rates);
+      work = detail::compute_duration(p, p.compute[s.index], rates);
     duration.push(rates.overhead + work);
   }
   return duration;

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/lowering/address_ranges.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class tenancy {
  public:
@@ -53,4 +53,4 @@ class tenancy {
   growing_array<int> evicted_;
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -78,22 +78,26 @@ struct rank_list_status {
   int position = 0;
 };
 
+namespace detail {
+
 inline constexpr int largest_rank = 0x7ffffffe;
+
+}  // namespace detail
 
 /// Whether `list` names each of the mesh's positions once. O(count²) for an explicit list, else O(1).
 constexpr rank_list_status check_rank_list(const mesh_shape& m, const rank_list& list) {
-  if (!is_valid(m)) return {rank_list_code::mesh_is_not_valid, 0};
+  if (!detail::is_valid(m)) return {rank_list_code::mesh_is_not_valid, 0};
   if (list.count != position_count(m)) return {rank_list_code::length_differs_from_device_count, list.count};
   if (!list.listed) {
     if (list.first < 0) return {rank_list_code::rank_is_negative, 0};
-    const extent_t fitting = extent_t{largest_rank} - list.first + 1;
+    const extent_t fitting = extent_t{detail::largest_rank} - list.first + 1;
     if (list.count > fitting) return {rank_list_code::rank_is_too_large, static_cast<int>(fitting)};
     return {};
   }
   for (int p = 0; p < list.count; ++p) {
     const int r = rank_at(list, p);
     if (r < 0) return {rank_list_code::rank_is_negative, p};
-    if (r > largest_rank) return {rank_list_code::rank_is_too_large, p};
+    if (r > detail::largest_rank) return {rank_list_code::rank_is_too_large, p};
     if (position_in(list, r) != p) return {rank_list_code::rank_is_listed_twice, p};
   }
   return {};

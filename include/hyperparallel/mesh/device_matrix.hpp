@@ -19,7 +19,11 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_axes = 8;
+namespace detail {
+
 inline constexpr const char* interleaved_axis = "interleaved_parallel";
+
+}  // namespace detail
 
 /// One named axis: `axis{"dp", 2}`.
 struct axis {
@@ -78,9 +82,11 @@ struct mesh_result {
 /// Index of the axis called `name`, or -1. O(axes · name length).
 constexpr int axis_index(const mesh_value& m, const char* name) {
   for (int a = 0; a < m.shape.axis_count; ++a)
-    if (same_text(m.label[a].text, name)) return a;
+    if (detail::same_text(m.label[a].text, name)) return a;
   return -1;
 }
+
+namespace detail {
 
 inline constexpr extent_t max_devices = extent_t{1} << 30;
 
@@ -95,6 +101,8 @@ constexpr bool is_valid(const mesh_shape& m) {
   }
   return true;
 }
+
+}  // namespace detail
 
 /// Number of positions of the matrix: the product of all axes, virtual ones included. Domain: a valid mesh.
 constexpr int position_count(const mesh_shape& m) {
@@ -113,7 +121,7 @@ constexpr int device_count(const mesh_value& m) { return position_count(m.shape)
 
 /// Whether `name` can name an axis, so that it reads back from every text that it is written to. O(name length).
 constexpr bool is_axis_name(const char* name) {
-  if (name[0] == '\0' || !fits(name) || same_text(name, "None")) return false;
+  if (name[0] == '\0' || !fits(name) || detail::same_text(name, "None")) return false;
   for (; *name != '\0'; ++name) {
     const char c = *name;
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -136,12 +144,12 @@ constexpr mesh_result make_mesh(const char* const* names, int name_count, const 
     if (names[a][0] == '\0' || !fits(names[a])) return {{mesh_code::axis_name_is_empty_or_too_long, a}, {}};
     if (!is_axis_name(names[a])) return {{mesh_code::axis_name_is_reserved, a}, {}};
     if (axis_index(r.mesh, names[a]) >= 0) return {{mesh_code::axis_name_is_used_twice, a}, {}};
-    if (same_text(names[a], interleaved_axis)) {
+    if (detail::same_text(names[a], detail::interleaved_axis)) {
       if (a + 1 != size_count) return {{mesh_code::interleaved_axis_is_not_last, a}, {}};
       r.mesh.interleaved = true;
     }
     devices *= sizes[a];
-    if (devices > max_devices) return {{mesh_code::device_count_overflows, a}, {}};
+    if (devices > detail::max_devices) return {{mesh_code::device_count_overflows, a}, {}};
     r.mesh.shape.size[a] = sizes[a];
     r.mesh.label[a] = short_text(names[a]);
     r.mesh.shape.axis_count = a + 1;

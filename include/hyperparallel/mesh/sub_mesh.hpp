@@ -59,12 +59,13 @@ constexpr sub_mesh_result flatten_axes(const mesh_value& parent, int first, int 
   if (count < 1) return {{sub_mesh_code::no_axis_is_named, 0}, {}, {}};
   if (first < 0 || first > parent.shape.axis_count || count > parent.shape.axis_count - first)
     return {{sub_mesh_code::axes_are_not_consecutive, 0}, {}, {}};
-  if (!is_axis_name(name) || same_text(name, interleaved_axis))
+  if (!is_axis_name(name) || detail::same_text(name, detail::interleaved_axis))
     return {{sub_mesh_code::flattened_name_is_not_valid, 0}, {}, {}};
   sub_mesh_result r;
   for (int a = 0; a < parent.shape.axis_count; ++a) {
     const bool merged = a >= first && a < first + count;
-    if (!merged && same_text(parent.label[a].text, name)) return {{sub_mesh_code::flattened_name_is_taken, a}, {}, {}};
+    if (!merged && detail::same_text(parent.label[a].text, name))
+      return {{sub_mesh_code::flattened_name_is_taken, a}, {}, {}};
     if (merged && a > first) {
       r.mesh.shape.size[r.mesh.shape.axis_count - 1] *= parent.shape.size[a];
       continue;

@@ -12,9 +12,7 @@
 #include <hyperparallel/mpi/statement.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 inline std::string labelled_mesh_text(const mesh_value& m) {
   std::string text;
@@ -63,8 +61,6 @@ inline std::string operator_text(const sharded_program& p, const program_compute
   return text;
 }
 
-}  // namespace detail
-
 /// The statement of a program that is carried out by `moves`, each line ended.
 inline std::string statement_of(const sharded_program& p, const program_moves& moves) {
   std::string text;
@@ -98,4 +94,4 @@ inline std::string statement_of(const sharded_program& p, const program_moves& m
   return text;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

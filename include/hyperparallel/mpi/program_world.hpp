@@ -101,14 +101,14 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     lowered_program p;
     std::string statement;
     const std::string complaint = detail::complaint_of([&] {
-      p = lowered_for(make(), data_type_of<T>, options);
+      p = detail::lowered_for(make(), detail::data_type_of<T>, options);
       if (const int n = ranks_of(p.program); n != world.ranks())
         throw program_error("the program is for " + std::to_string(n) + " ranks, the world has " +
                             std::to_string(world.ranks()));
-      statement = std::string("elements ") + name_of(data_type_of<T>) + "\nlookahead " +
+      statement = std::string("elements ") + name_of(detail::data_type_of<T>) + "\nlookahead " +
                   std::to_string(options.lookahead) + "\nvector queue " + std::to_string(options.vector_queue ? 1 : 0) +
                   "\noverflow " + std::to_string(static_cast<int>(options.overflow)) + "\nchecks " +
-                  text_of(options.checks) + "\n" + statement_of(p.program, p.pulls.moves);
+                  text_of(options.checks) + "\n" + detail::statement_of(p.program, p.pulls.moves);
     });
     world.channel().agree(name, statement, complaint);
     return p;
@@ -142,7 +142,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     if (this->lowered_.find_run(phases) == nullptr) add_run(this->lowered_, phases);
     return *run_.emplace_back(
         std::make_unique<detail::mpi_program_run>(world_, this->lowered_, *this->lowered_.find_run(phases),
-                                                  *this->memory_, kernels_, data_type_of<T>, checks_.get()));
+                                                  *this->memory_, kernels_, detail::data_type_of<T>, checks_.get()));
   }
 
   /// What is on its way when a value is read.

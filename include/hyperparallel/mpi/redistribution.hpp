@@ -128,7 +128,7 @@ class mpi_redistribution {
   std::string statement() const {
     std::string text =
         std::string("transport ") + name_of(state_->transport) + "\n" + std::to_string(tensors()) + " tensors\n";
-    for (int t = 0; t < tensors(); ++t) text += statement_of(plan(t), at(t).element);
+    for (int t = 0; t < tensors(); ++t) text += detail::statement_of(plan(t), at(t).element);
     return text;
   }
 

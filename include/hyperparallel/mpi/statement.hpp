@@ -10,9 +10,7 @@
 #include <hyperparallel/layout/tensor.hpp>
 #include <hyperparallel/transfer/planned_tensor.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Appends in place: of a word in front of a temporary string g++ 12 believes that it overlaps itself.
 template <class Number>
@@ -82,8 +80,6 @@ inline std::string step_text(const move_step& s) {
   return text;
 }
 
-}  // namespace detail
-
 /// The statement of a plan, each line ended.
 inline std::string statement_of(const move_plan& p, const moved_element& element) {
   std::string text = "shape " + detail::extents_text(p.shape.extent, p.shape.rank) + "\n";
@@ -102,4 +98,4 @@ inline std::string statement_of(const move_plan& p, const moved_element& element
   return text;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -45,7 +45,7 @@ class clock_state {
     item_.resize(2 * gaps + p.op.size);
     store_head_.resize(p.op.size + 1, -1);
     fetch_head_.resize(p.op.size + 1, -1);
-    by_need_ = gaps_by_need(chains, p.op.size);
+    by_need_ = detail::gaps_by_need(chains, p.op.size);
   }
 
   /// Picoseconds a copy of the gap's storage takes from or to a tier.
@@ -147,8 +147,8 @@ class clock_state {
     storage_state& state = storage_.item[s];
     state = {};
     const int first = chains.first_gap.item[s], end = chains.first_gap.item[s + 1];
-    state.resident = resident_.item[s] && !starts_away(chains, plan_, s);
-    const unsigned home = home_tiers(chains, plan_, s), held = state.resident ? home | 1u : home;
+    state.resident = resident_.item[s] && !detail::starts_away(chains, plan_, s);
+    const unsigned home = detail::home_tiers(chains, plan_, s), held = state.resident ? home | 1u : home;
     for (int t = 0; held >> t != 0; ++t)
       if ((held >> t & 1u) != 0) used_[t] += bytes_.item[s];
     detail::derive_copies(chains, plan_, s, home, copies_.item);

@@ -21,7 +21,11 @@ enum class cover_taste : unsigned char {
   recompute_first,  ///< cheapest to recompute
   excess_per_cost,  ///< bytes that are too many over all operators it covers, over the time exposed
 };
+namespace detail {
+
 inline constexpr int cover_tastes = 6;
+
+}  // namespace detail
 
 /// Covers of one program. Refers to the clock.
 class gap_cover {
@@ -143,7 +147,7 @@ class gap_cover {
     const offload_tier& t = clock.program.tier.item[tier];
     const extent_t in = clock.time_in(g, tier), out = clock.time_out(g, tier);
     const copy_windows w = windows_of(g);
-    const extent_t short_by = larger(0, in + out - gap_time(times, clock.chains.gap.item[g]));
+    const extent_t short_by = larger(0, in + out - detail::gap_time(times, clock.chains.gap.item[g]));
     const extent_t taken =
         free_[t.out_link].lacking(out, w.out_from, w.out_to) + free_[t.in_link].lacking(in, w.in_from, w.in_to);
     return larger(short_by, taken) + (in + out) / 20;
@@ -267,7 +271,7 @@ class gap_cover {
         return;
       case cover_taste::area:
         gain = bytes;
-        price = times.total / (gap_time(times, gap) + 1) + 1;
+        price = times.total / (detail::gap_time(times, gap) + 1) + 1;
         return;
       case cover_taste::least_cost:
         price = cost + 1;

@@ -21,12 +21,16 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Sees nothing: what a search runs with.
 struct no_observer {
   static constexpr bool listens = false;  ///< to events
   constexpr void operator_runs(int, extent_t, extent_t) {}
   constexpr void copy_runs(int, bool, int, extent_t, extent_t, extent_t) {}
 };
+
+}  // namespace detail
 
 class offload_clock : public clock_state {
  public:
@@ -226,7 +230,7 @@ class offload_clock : public clock_state {
     return now;
   }
   constexpr extent_t run(const gap_decision* plan, extent_t limit = endless) {
-    no_observer nobody;
+    detail::no_observer nobody;
     return run(plan, limit, nobody);
   }
 };

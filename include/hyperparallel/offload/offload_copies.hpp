@@ -21,6 +21,8 @@ struct gap_copies {
   friend constexpr bool operator==(const gap_copies&, const gap_copies&) = default;
 };
 
+namespace detail {
+
 /// Whether storage `s` is away from tier 0 between periods.
 constexpr bool starts_away(const use_chains& c, const gap_decision* plan, int s) {
   const int last = c.first_gap.item[s + 1] - 1;
@@ -36,8 +38,6 @@ constexpr unsigned home_tiers(const use_chains& c, const gap_decision* plan, int
     if (plan[g].choice == gap_choice::offload) tiers |= 1u << plan[g].tier;
   return tiers;
 }
-
-namespace detail {
 
 /// Fills in the copies of the gaps of storage s; `home` are its home tiers.
 constexpr void derive_copies(const use_chains& c, const gap_decision* plan, int s, unsigned home, gap_copies* copies) {
@@ -65,9 +65,12 @@ constexpr void derive_copies(const use_chains& c, const gap_decision* plan, int 
 /// Of each gap. Domain: the chains of a program, a legal plan for it.
 constexpr growing_array<gap_copies> copies_of(const use_chains& c, const gap_decision* plan) {
   growing_array<gap_copies> copies(c.gap.size);
-  for (int s = 0; s + 1 < c.first_gap.size; ++s) detail::derive_copies(c, plan, s, home_tiers(c, plan, s), copies.item);
+  for (int s = 0; s + 1 < c.first_gap.size; ++s)
+    detail::derive_copies(c, plan, s, detail::home_tiers(c, plan, s), copies.item);
   return copies;
 }
+
+namespace detail {
 
 /// Gaps by falling operator that needs them back, equal ones by falling number: the order in which copies in are listed.
 constexpr growing_array<int> gaps_by_need(const use_chains& c, int operators) {
@@ -83,5 +86,7 @@ constexpr growing_array<int> gaps_by_need(const use_chains& c, int operators) {
     for (int g = head[q]; g >= 0; g = next[g]) order.push(g);
   return order;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

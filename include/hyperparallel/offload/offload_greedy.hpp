@@ -7,7 +7,7 @@
 
 #include <hyperparallel/offload/gap_cover.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// When copies in are issued.
 enum class fetch_issue : unsigned char {
@@ -98,4 +98,4 @@ class greedy_planner : public gap_cover {
   growing_array<extent_t> room_;  // bytes in tier 0 at each operator
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

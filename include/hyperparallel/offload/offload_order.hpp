@@ -28,8 +28,6 @@ constexpr gap_decision default_decision(const storage_gap& g, const gap_rights& 
   return {gap_choice::offload, right.tier > 0 ? right.tier : 1, g.last_write, g.to - 1};
 }
 
-}  // namespace detail
-
 /// The decisions `plan` of one order for another. Orders list operators of one program, neither is empty.
 constexpr growing_array<gap_decision> carried_over(const use_chains& from, const growing_array<int>& from_order,
                                                    const growing_array<gap_decision>& plan, const use_chains& to,
@@ -64,6 +62,8 @@ constexpr growing_array<gap_decision> carried_over(const use_chains& from, const
   }
   return carried;
 }
+
+}  // namespace detail
 
 /// Where refinement stands.
 struct refined_order {

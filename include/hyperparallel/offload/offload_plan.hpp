@@ -86,6 +86,8 @@ constexpr offload_program reordered(const offload_program& p, const growing_arra
   return r;
 }
 
+namespace detail {
+
 /// Domain: a checked program.
 constexpr offload_plan_status check_order(const offload_program& p, const growing_array<int>& order) {
   if (order.empty()) return {};
@@ -113,10 +115,12 @@ constexpr offload_plan_status check_order(const offload_program& p, const growin
   return {};
 }
 
+}  // namespace detail
+
 /// The first fault of a plan. Domain: a checked program.
 constexpr offload_plan_status check(const offload_program& p, const offload_plan& plan) {
   using enum offload_plan_code;
-  const offload_plan_status order = check_order(p, plan.order);
+  const offload_plan_status order = detail::check_order(p, plan.order);
   if (order.code != ok) return order;
   const offload_program run = reordered(p, plan.order);
   const use_chains c = chains_of(run);

@@ -69,8 +69,6 @@ constexpr bool can_follow(const offload_program& p, const use_chains& c, int s, 
   return false;
 }
 
-}  // namespace detail
-
 /// Which rule decides each of `storages` storages, -1: none. `name_of(i)` is a storage's name, `can_follow(i, control)`
 /// whether it could do so. Law: what the status refuses is the first rule at fault, contradictions before all.
 template <class NameOf, class CanFollow>
@@ -109,6 +107,8 @@ constexpr offload_rule_status decide_rules(int storages, int tiers, const offloa
   return {};
 }
 
+}  // namespace detail
+
 /// Writes control and tier of the storages that rules describe; `name_of(label)` is a storage's name. Where the status
 /// is bad the program is left as it was. Domain: a checked program.
 template <class NameOf>
@@ -116,7 +116,7 @@ constexpr offload_rule_status apply_rules(offload_program& p, const offload_rule
                                           const NameOf& name_of) {
   const use_chains c = chains_of(p);
   growing_array<int> decided_by;
-  const offload_rule_status status = decide_rules(
+  const offload_rule_status status = detail::decide_rules(
       p.storage.size, p.tier.size, rule, rules, [&](int s) { return name_of(p.storage[s].label); },
       [&](int s, offload_control control) { return detail::can_follow(p, c, s, control); }, decided_by);
   if (status.code != offload_rule_code::ok) return status;

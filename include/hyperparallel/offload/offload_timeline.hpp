@@ -55,8 +55,6 @@ struct timeline_writer {
   }
 };
 
-}  // namespace detail
-
 /// The time that operators and recomputations take by themselves.
 constexpr extent_t time_without_copies(const offload_program& p, const use_chains& c, const gap_decision* plan) {
   growing_array<extent_t> extra(p.op.size, 0);
@@ -64,6 +62,8 @@ constexpr extent_t time_without_copies(const offload_program& p, const use_chain
     if (plan[g].choice == gap_choice::recompute) extra[c.gap[g].to] += p.storage[c.gap[g].storage].recompute;
   return times_without_copies(p, c, extra.item).total;
 }
+
+}  // namespace detail
 
 /// Domain: a checked program, a legal plan.
 constexpr offload_timeline timeline_of(const offload_program& p, const offload_plan& plan) {
@@ -76,7 +76,7 @@ constexpr offload_timeline timeline_of(const offload_program& p, const offload_p
   t.feasible = clock.run(plan.gap.item, endless, writer) != endless;
   t.stuck = clock.stuck;
   for (int i = 0; i < p.tier.size; ++i) t.peak[i] = clock.peak[i];
-  if (t.feasible) t.exposed = t.makespan - time_without_copies(clock.program, clock.chains, plan.gap.item);
+  if (t.feasible) t.exposed = t.makespan - detail::time_without_copies(clock.program, clock.chains, plan.gap.item);
   return t;
 }
 

@@ -199,11 +199,15 @@ constexpr operator_times times_without_copies(const offload_program& p, const us
   return t;
 }
 
+namespace detail {
+
 /// Time between the accesses around a gap, by times without copies.
 constexpr extent_t gap_time(const operator_times& t, const storage_gap& g) {
   return g.wraps ? t.total - t.end.item[g.from] + t.start.item[g.to]
                  : larger(0, t.start.item[g.to] - t.end.item[g.from]);
 }
+
+}  // namespace detail
 
 /// What control leaves open, of each gap. keep: all are kept. offload: the gap that wraps leaves tier 0, or the longest
 /// where none wraps, the others may. recompute: the longest that can be is recomputed, the others may be.
@@ -224,8 +228,8 @@ constexpr growing_array<gap_rights> rights_of(const offload_program& p, const us
       rights.item[g].offload = p.tier.size > 1 && (automatic || leaves);
       rights.item[g].recompute = (automatic && c.gap.item[g].recomputable) || repeats;
       rights.item[g].tier = storage.tier;
-      if ((leaves || repeats) &&
-          (forced < 0 || c.gap.item[g].wraps || gap_time(times, c.gap.item[g]) > gap_time(times, c.gap.item[forced])))
+      if ((leaves || repeats) && (forced < 0 || c.gap.item[g].wraps ||
+                                  detail::gap_time(times, c.gap.item[g]) > detail::gap_time(times, c.gap.item[forced])))
         forced = g;
     }
     if (forced >= 0) rights.item[forced].keep = false;

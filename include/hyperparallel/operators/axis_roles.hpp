@@ -7,13 +7,11 @@
 
 #include <hyperparallel/operators/propagate.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 inline constexpr int max_pieces = 12;
 inline constexpr int max_roles = max_factors + max_operands + 2;
 inline constexpr int most_assignments = 20'000;  ///< with more, axes keep to the roles that tensors give them
-
-namespace detail {
 
 /// A part [pre, pre · size) of an axis that all layouts see as one, and the roles that it may play.
 struct axis_piece {
@@ -199,6 +197,4 @@ constexpr layout_value assigned_layout(const factor_rule& rule, int o, const rol
   return l;
 }
 
-}  // namespace detail
-
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -8,16 +8,12 @@
 #include <hyperparallel/operators/gradient_writer.hpp>
 #include <hyperparallel/operators/rule_text.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// The factors that `letter`, with its number, stands for in a gradient text.
 constexpr const tensor_factors& factors_of(const factor_rule& forward, char letter, char number) {
   return letter == 'x' ? forward.operand[number - '0'] : forward.result[number - '0'];
 }
-
-}  // namespace detail
 
 /// The rule of `backward`; factors that it does not use keep their numbers, so it is none that `check_rule` takes where
 /// there are such. Domain: `reads_as_gradient(text, …)` of the forward operator. O(length + factors).
@@ -74,4 +70,4 @@ constexpr factor_rule without_unused_factors(const factor_rule& rule) {
   return r;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -31,11 +31,15 @@ struct extents_status {
   friend constexpr bool operator==(const extents_status&, const extents_status&) = default;
 };
 
+namespace detail {
+
 /// Whether operands have sizes that no layout could make fit: refusals name these before they name layouts.
 constexpr bool sizes_disagree(extents_code c) {
   return c == extents_code::factor_extents_differ || c == extents_code::factor_extent_is_fixed ||
          c == extents_code::dim_extent_is_fixed;
 }
+
+}  // namespace detail
 
 struct factor_extents {
   extents_status status{};

@@ -226,10 +226,12 @@ constexpr rule_status check_rule(const factor_rule& r) {
     if (reduction != reduce_op::none && !commute(reduction, x.op)) return {rule_code::reductions_do_not_commute, f};
     reduction = x.op;
   }
-  const int differs = operand_that_differs_from_its_group(r.partials, r.operand_count);
+  const int differs = detail::operand_that_differs_from_its_group(r.partials, r.operand_count);
   if (differs >= 0) return {rule_code::words_of_a_group_differ, differs};
   return {};
 }
+
+namespace detail {
 
 /// Whether no axis may shard the factor. Domain: a checked rule.
 constexpr bool is_whole(const factor_rule& r, int f) { return (r.fixed >> f & 1u) != 0; }
@@ -241,6 +243,8 @@ constexpr bool may_be_tiled(const factor_rule& r, int f) {
   for (int i = 0; i < r.result_count; ++i) all = all && has_factor(r.result[i], f);
   return all;
 }
+
+}  // namespace detail
 
 constexpr rule_result no_rule(const char* name, rule_code code, int where = 0) {
   rule_result r;

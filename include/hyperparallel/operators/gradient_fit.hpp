@@ -9,9 +9,7 @@
 #include <hyperparallel/operators/backward_rule.hpp>
 #include <hyperparallel/operators/operator_list.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Whether two rules say the same, numbers of factors apart.
 constexpr bool same_but_for_numbers(const factor_rule& a, const factor_rule& b) {
@@ -34,8 +32,6 @@ constexpr bool same_but_for_numbers(const factor_rule& a, const factor_rule& b) 
   }
   return true;
 }
-
-}  // namespace detail
 
 /// Whether `made`, the rule that a gradient text writes, is the one that the text of `backward` writes. Operators
 /// without a text take any tensors of the right number.
@@ -76,4 +72,4 @@ constexpr int unfit_backward(const operator_value& of, const gradient_writer& gr
   return gradient_passes(of, forward) ? -1 : gradient.count;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

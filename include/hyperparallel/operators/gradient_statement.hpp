@@ -19,7 +19,7 @@ enum class gradient_statement : unsigned char {
 };
 
 constexpr const char* name_of(gradient_statement s) {
-  return enum_name("nothing\0backward_operators\0passes_on\0of_the_loss\0constant\0refused", s);
+  return detail::enum_name("nothing\0backward_operators\0passes_on\0of_the_loss\0constant\0refused", s);
 }
 
 /// The backward operators of an instance with as many operands as a rule may have: all that the operator ever names.

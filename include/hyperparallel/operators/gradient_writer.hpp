@@ -54,6 +54,8 @@ class gradient_writer {
   int operands_;
 };
 
+namespace detail {
+
 /// The operands whose gradients the rule makes, as digits: what follows its '>'.
 constexpr const char* gradients_made_by(const gradient_rule& rule) {
   const char* at = rule.text;
@@ -68,6 +70,8 @@ constexpr bool reads_gradient(const gradient_rule& rule, int r) {
   return false;
 }
 
+}  // namespace detail
+
 enum class gradient_text_code : unsigned char {
   ok,
   tensor_is_malformed,  ///< neither g, x nor y stands there
@@ -81,11 +85,13 @@ enum class gradient_text_code : unsigned char {
 };
 
 constexpr const char* name_of(gradient_text_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0tensor_is_malformed\0operand_does_not_exist\0result_does_not_exist\0too_many_tensors\0arrow_is_missing\0"
       "no_gradient_is_read\0no_gradient_is_made\0gradient_is_made_twice",
       c);
 }
+
+namespace detail {
 
 /// `where` is the character to blame.
 struct gradient_text_status {
@@ -140,5 +146,7 @@ constexpr bool numbers_fit(const operator_value& forward, const operator_value& 
 constexpr bool reads_as_gradient(const char* text, int operands, int results) {
   return check_gradient_text(text, operands, results).code == gradient_text_code::ok;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -117,7 +117,11 @@ template <builtin_operator Operator>
 inline constexpr operator_id id_of =
     static_cast<operator_id>(detail::number_of<Operator>(detail::numbered_builtin_operators{}));
 
+namespace detail {
+
 constexpr bool is_builtin(operator_id op) { return static_cast<int>(op) < builtin_operator_count; }
+
+}  // namespace detail
 
 namespace diag {
 template <class Operator>

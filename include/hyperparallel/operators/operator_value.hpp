@@ -136,6 +136,8 @@ struct operator_list {
 
 constexpr bool is_in(unsigned mask, int i) { return (mask >> i & 1u) != 0; }
 
+namespace detail {
+
 /// Whether two tensors run over the same factors in the same order.
 constexpr bool same_factors(const tensor_factors& a, const tensor_factors& b) {
   if (a.rank != b.rank) return false;
@@ -166,5 +168,7 @@ constexpr bool passes_sums_together(const factor_rule& r) {
 constexpr bool passes_sums_of(const factor_rule& r, int i) {
   return word_of(r.partials, i, reduce_op::sum).mode == partial_mode::each;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

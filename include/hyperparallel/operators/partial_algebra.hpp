@@ -18,7 +18,7 @@ constexpr partial_words each(partial_words w, int operand, reduce_op in, reduce_
 }
 /// The words `w`, and that both operands pass where they are partial alike, by `op`.
 constexpr partial_words both_by(partial_words w, reduce_op op) {
-  say_all(w, 0b11u, op, partial_mode::together);
+  hyperparallel::detail::say_all(w, 0b11u, op, partial_mode::together);
   return w;
 }
 /// The same, and that either of them alone passes by `alone`.
@@ -43,19 +43,19 @@ inline constexpr partial_words casts =
 /// c · x for c of any sign: sum, avg.
 inline constexpr partial_words scales = linear_in_each(0b1u);
 /// max, min.
-inline constexpr partial_words rises = rising(opaque, 0);
+inline constexpr partial_words rises = hyperparallel::detail::rising(opaque, 0);
 /// x + c: avg, max, min.
 inline constexpr partial_words shifts = each(rises, 0, reduce_op::avg, reduce_op::avg);
 /// Rises where x is large enough: min, whose terms are all at least the result.
 inline constexpr partial_words rises_above = each(opaque, 0, reduce_op::min, reduce_op::min);
 /// max and min exchange.
-inline constexpr partial_words falls = falling(opaque, 0);
+inline constexpr partial_words falls = hyperparallel::detail::falling(opaque, 0);
 /// Falls where x is large enough: min becomes max.
 inline constexpr partial_words falls_above = each(opaque, 0, reduce_op::min, reduce_op::max);
 /// g(x · y) = g(x) · g(y): prod.
 inline constexpr partial_words multiplies = each(opaque, 0, reduce_op::prod, reduce_op::prod);
 /// Rises and multiplies.
-inline constexpr partial_words signs = rising(multiplies, 0);
+inline constexpr partial_words signs = hyperparallel::detail::rising(multiplies, 0);
 /// not x: all and any exchange.
 inline constexpr partial_words inverts_truth =
     each(each(opaque, 0, reduce_op::all, reduce_op::any), 0, reduce_op::any, reduce_op::all);
@@ -64,7 +64,8 @@ inline constexpr partial_words inverts_truth =
 inline constexpr partial_words overwrites = [] {
   partial_words w = opaque;
   for (int i = 1; i < reduce_op_count; ++i)
-    if (const reduce_op op = static_cast<reduce_op>(i); is_idempotent(op)) w = each(w, 0, op, op);
+    if (const reduce_op op = static_cast<reduce_op>(i); hyperparallel::detail::is_idempotent(op))
+      w = each(w, 0, op, op);
   return w;
 }();
 
@@ -73,11 +74,12 @@ inline constexpr partial_words overwrites = [] {
 /// x + y, of any number of operands.
 inline constexpr partial_words adds = [] {
   partial_words w = linear_together(~0u);
-  for (int o = 0; o < max_operands; ++o) w = rising(w, o);
+  for (int o = 0; o < max_operands; ++o) w = hyperparallel::detail::rising(w, o);
   return w;
 }();
 /// x - y.
-inline constexpr partial_words subtracts = falling(rising(linear_together(~0u), 0), 1);
+inline constexpr partial_words subtracts =
+    hyperparallel::detail::falling(hyperparallel::detail::rising(linear_together(~0u), 0), 1);
 /// x · y.
 inline constexpr partial_words products = both_by(linear_in_each(0b11u), reduce_op::prod);
 /// x / y.

@@ -25,12 +25,16 @@ inline constexpr int reduce_op_count = 8;
 
 enum class partial_mode : unsigned char { refuses, each, together, joins };
 
+namespace detail {
+
 /// How an operand that is partial by one reduction passes, and by which reduction the result is then partial.
 struct partial_word {
   partial_mode mode = partial_mode::refuses;
   reduce_op out = reduce_op::none;
   friend constexpr bool operator==(const partial_word&, const partial_word&) = default;
 };
+
+}  // namespace detail
 
 /// Words of all operands; eight bits a word, so that a rule stays small.
 struct partial_words {
@@ -39,10 +43,14 @@ struct partial_words {
   friend constexpr bool operator==(const partial_words&, const partial_words&) = default;
 };
 
+namespace detail {
+
 constexpr partial_word word_of(const partial_words& w, int operand, reduce_op in) {
   const unsigned bits = static_cast<unsigned>(w.operand[operand] >> (8 * static_cast<int>(in)) & 0xffu);
   return {static_cast<partial_mode>(bits & 3u), static_cast<reduce_op>(bits >> 2)};
 }
+
+}  // namespace detail
 
 constexpr void say(partial_words& w, int operand, reduce_op in, partial_mode mode, reduce_op out) {
   const int shift = 8 * static_cast<int>(in);
@@ -50,6 +58,8 @@ constexpr void say(partial_words& w, int operand, reduce_op in, partial_mode mod
   w.stated = true;
   w.operand[operand] = (w.operand[operand] & ~(std::uint64_t{0xff} << shift)) | bits << shift;
 }
+
+namespace detail {
 
 /// The first operand below `operands` that is partial `together` with an earlier one and says another reduction of the
 /// result; -1 where each group agrees. What a group gives is one tensor, so it has one reduction.
@@ -72,6 +82,8 @@ constexpr void say_all(partial_words& w, unsigned mask, reduce_op op, partial_mo
     if ((mask >> o & 1u) != 0) say(w, o, op, mode, op);
 }
 
+}  // namespace detail
+
 /// Every partial operand must be reduced first, and the rule says so.
 constexpr partial_words refuse_partials() {
   partial_words w;
@@ -82,16 +94,16 @@ constexpr partial_words refuse_partials() {
 /// Linear in each operand of `mask` with the others fixed: products, and all linear functions of one operand.
 constexpr partial_words linear_in_each(unsigned mask) {
   partial_words w = refuse_partials();
-  say_all(w, mask, reduce_op::sum, partial_mode::each);
-  say_all(w, mask, reduce_op::avg, partial_mode::each);
+  detail::say_all(w, mask, reduce_op::sum, partial_mode::each);
+  detail::say_all(w, mask, reduce_op::avg, partial_mode::each);
   return w;
 }
 
 /// Linear in the operands of `mask` taken together: sums and differences.
 constexpr partial_words linear_together(unsigned mask) {
   partial_words w = refuse_partials();
-  say_all(w, mask, reduce_op::sum, partial_mode::together);
-  say_all(w, mask, reduce_op::avg, partial_mode::together);
+  detail::say_all(w, mask, reduce_op::sum, partial_mode::together);
+  detail::say_all(w, mask, reduce_op::avg, partial_mode::together);
   return w;
 }
 
@@ -99,9 +111,11 @@ constexpr partial_words linear_together(unsigned mask) {
 /// elements and are partial `mode` each or together; other operands (indices) refuse.
 constexpr partial_words moves_elements(unsigned mask, partial_mode mode = partial_mode::each) {
   partial_words w = refuse_partials();
-  for (int op = 1; op < reduce_op_count; ++op) say_all(w, mask, static_cast<reduce_op>(op), mode);
+  for (int op = 1; op < reduce_op_count; ++op) detail::say_all(w, mask, static_cast<reduce_op>(op), mode);
   return w;
 }
+
+namespace detail {
 
 /// A rising function of one operand keeps max and min; a falling one exchanges them.
 constexpr partial_words rising(partial_words w, int operand) {
@@ -114,5 +128,7 @@ constexpr partial_words falling(partial_words w, int operand) {
   say(w, operand, reduce_op::min, partial_mode::each, reduce_op::max);
   return w;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

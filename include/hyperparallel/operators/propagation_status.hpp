@@ -27,7 +27,7 @@ enum class propagation_code : unsigned char {
 
 /// The name that error lines and exceptions use.
 constexpr const char* name_of(propagation_code code) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0operand_count_differs_from_rule\0operand_rank_differs_from_rule\0operands_are_on_different_meshes\0"
       "operands_disagree\0axis_shards_two_factors\0dim_must_be_whole\0dim_needs_a_halo\0factors_of_dim_do_not_fit\0"
       "rule_says_nothing_about_partial_operands\0partial_operand_is_refused\0partial_axis_is_used_by_another_operand\0"

@@ -171,7 +171,7 @@ constexpr resolution resolve(const factor_rule& rule, const layout_value* const*
       fits = true;
       detail::role_table all = search.roles;
       detail::add_every_factor(rule, all);
-      const bool few = detail::assignments_of(all) <= most_assignments;
+      const bool few = detail::assignments_of(all) <= detail::most_assignments;
       r.exhaustive = r.exhaustive && few && nested;
       if (few) search.roles = all;
     }

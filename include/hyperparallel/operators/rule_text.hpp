@@ -173,8 +173,6 @@ class rule_reader {
   int star_factor_[max_dims] = {};
 };
 
-}  // namespace detail
-
 /// Kinds of the factors that need not be whole: one of the operands that a result lacks is reduced there by `op`; one
 /// that no result has is a reduction.
 constexpr void reduce_missing_factors(factor_rule& r, reduce_op op) {
@@ -193,6 +191,8 @@ constexpr void reduce_missing_factors(factor_rule& r, reduce_op op) {
   }
 }
 
+}  // namespace detail
+
 /// The rule that `text` writes, "operand,operand->result,result". A small letter of the operands that a result lacks is
 /// reduced there by `traits.reduction`; one that no result has is a reduction. One that is in no operand is created by
 /// the operator.
@@ -207,7 +207,7 @@ constexpr rule_result rule_from(const char* name, const char* text, const rule_t
   rule.name = short_text(name);
   rule.partials = traits.partials;
   rule.flops_per_point = traits.flops_per_point;
-  reduce_missing_factors(rule, traits.reduction);
+  detail::reduce_missing_factors(rule, traits.reduction);
   for (int f = 0; f < rule.factor_count; ++f)
     if (rule.factor[f].kind == factor_kind::pass_through) rule.factor[f].yields = traits.yields;
   return checked_rule(rule);

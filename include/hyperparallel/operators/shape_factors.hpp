@@ -14,6 +14,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 struct inferred_shape {
   rule_status status{};
   hyperparallel::shape shape{};
@@ -41,8 +43,6 @@ constexpr inferred_shape infer_extents(const shape& from, const shape& to) {
   }
   return {{}, known};
 }
-
-namespace detail {
 
 /// One side of a reshape: what of each dim is not shared yet, and how many of its factors are, at its major and its
 /// minor end.
@@ -112,7 +112,7 @@ namespace rules {
 /// does, and where the refinement has more factors than a rule holds. A shape without elements keeps as many extents
 /// of 0 as both sides have; a further one of `to` is not told by `result_shape`. O(dims · log extent).
 constexpr rule_result reshape(const shape& from, const shape& to) {
-  const inferred_shape target = infer_extents(from, to);
+  const hyperparallel::detail::inferred_shape target = hyperparallel::detail::infer_extents(from, to);
   if (target.status.code != rule_code::ok) return no_rule("reshape", target.status.code, target.status.where);
   factor_rule r;
   r.name = short_text("reshape");

@@ -24,13 +24,21 @@ enum class action_kind : unsigned char {
   reload,              ///< and comes back
   recompute,           ///< makes the activation again before its gradient
 };
+namespace detail {
+
 inline constexpr int action_kinds = static_cast<int>(action_kind::recompute) + 1;
+
+}  // namespace detail
 
 constexpr bool is_compute(action_kind k) { return k <= action_kind::overlapped_forward; }
 constexpr bool is_transfer(action_kind k) {
   return k >= action_kind::send_forward && k <= action_kind::receive_backward;
 }
+namespace detail {
+
 constexpr bool has_micro_batch(action_kind k) { return k < action_kind::unshard || k > action_kind::reduce_gradient; }
+
+}  // namespace detail
 
 /// The kind as torch's tables spell it.
 constexpr const char* action_letters(action_kind k) {
@@ -89,7 +97,7 @@ constexpr action_text text_of(const pipeline_action& a) {
   };
   number(a.stage);
   for (const char* at = action_letters(a.kind); *at != 0; ++at) t.text[t.length++] = *at;
-  if (has_micro_batch(a.kind)) number(a.micro_batch);
+  if (detail::has_micro_batch(a.kind)) number(a.micro_batch);
   return t;
 }
 
@@ -109,7 +117,11 @@ struct action_coding {
   friend constexpr bool operator==(const action_coding&, const action_coding&) = default;
 };
 
+namespace detail {
+
 /// Stages times micro-batches up to which every code fits an int.
 inline constexpr int most_stage_micro_batches = 0x7fffffff / action_kinds;
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -279,15 +279,15 @@ constexpr schedule_options pipeline_options() {
   return {priority::listed_queues, LinkTasks ? 0 : Pipeline::evaluated::request().costs.latency};
 }
 
-}  // namespace detail
-
 /// A matrix core and a link for each rank.
 constexpr machine_shape pipeline_machine(int ranks) { return {ranks, {1, 0, 1, 0, 0, 0}}; }
+
+}  // namespace detail
 
 /// The taskflow of a pipeline: built, scheduled in the schedule's order, verified and simulated as far as it is asked for.
 template <class Pipeline, bool LinkTasks = false>
 using pipeline_taskflow =
-    static_taskflow<detail::pipeline_builder<Pipeline, LinkTasks>, pipeline_machine(Pipeline::ranks),
+    static_taskflow<detail::pipeline_builder<Pipeline, LinkTasks>, detail::pipeline_machine(Pipeline::ranks),
                     detail::pipeline_options<Pipeline, LinkTasks>()>;
 
 }}  // namespace hyperparallel::v0_2

@@ -8,6 +8,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// The rank that the forward of each copy of a stage goes to, and its gradient; −1: it stays on the rank, or ends there.
 template <class Sizes>
 struct stage_peers {
@@ -30,8 +32,6 @@ struct message_end {
   int self = -1, peer = -1;
   bool sends = false;
 };
-
-namespace detail {
 
 /// Of a send or receive. Precondition: `is_transfer(a.kind)`.
 template <class Sizes>
@@ -78,9 +78,9 @@ constexpr pipeline_status check_messages(const basic_pipeline_schedule<Sizes>& s
   typename Sizes::template per_message<int> sent, received;  // the place in its pair's order, from 1
   typename Sizes::template per_rank<int> sends,
       receives;  // of the row that is read, by peer: beyond the entries before it
-  (append_zeros(sent, 2 * n), append_zeros(received, 2 * n));
-  (append_zeros(sends, s.ranks), append_zeros(receives, s.ranks));
-  const stage_peers<Sizes> peers(s);
+  (detail::append_zeros(sent, 2 * n), detail::append_zeros(received, 2 * n));
+  (detail::append_zeros(sends, s.ranks), detail::append_zeros(receives, s.ranks));
+  const detail::stage_peers<Sizes> peers(s);
   constexpr int first_transfer = static_cast<int>(action_kind::send_forward);
   const int m = s.micro_batches, ranks = s.ranks, share = s.share();
   auto& code = s.action.item;

@@ -123,7 +123,7 @@ constexpr pipeline_schedule mindspore_interleaved_lists(const pipeline_shape& n)
         const bool forwards = a.kind == action_kind::forward;
         const pipeline_action send{forwards ? action_kind::send_forward : action_kind::send_backward, a.stage,
                                    a.micro_batch};
-        const message_end end = detail::message_of(slots, send);
+        const detail::message_end end = detail::message_of(slots, send);
         if (end.number < 0) continue;
         row[r].push(slots.coding().code(send));
         row[end.peer].push(slots.coding().code(detail::action_of_message(slots, end.number, false)));

@@ -15,12 +15,12 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Entries of a schedule of this shape with `entries` entries and all transfers, at most.
 constexpr int entries_with_transfers(const pipeline_shape& n, int entries) {
   return entries + 4 * (n.stages() - 1) * n.micro_batches;
 }
-
-namespace detail {
 
 inline constexpr int most_ranks_in_whole_turns = 64;
 
@@ -121,7 +121,7 @@ constexpr void take_in_turns(const basic_pipeline_schedule<Sizes>& s, const stag
 /// Complexity: linear in the actions, in memory too; of more than 64 ranks log₆₄ ranks for each.
 template <class To = growing_pipeline_sizes, class Sizes>
 constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_schedule<Sizes>& s) {
-  const stage_peers<Sizes> peers(s);
+  const detail::stage_peers<Sizes> peers(s);
   basic_pipeline_schedule<To> to = detail::with_room_for_transfers<To>(s, peers);
   typename To::template per_rank<int> from, at;
   for (int r = 0; r < s.ranks; ++r) {
@@ -129,8 +129,8 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
     at.push(to.first[r]);
   }
   typename To::template per_chunk<bool> forwards, gradients;
-  append_zeros(forwards, s.stages * s.micro_batches);
-  append_zeros(gradients, s.stages * s.micro_batches);
+  detail::append_zeros(forwards, s.stages * s.micro_batches);
+  detail::append_zeros(gradients, s.stages * s.micro_batches);
   detail::take_in_turns(s, peers, to.action.item, from.item, at.item, forwards.item, gradients.item);
   return to;
 }

@@ -25,6 +25,8 @@ constexpr int rank_of_stage(stage_placement placement, int ranks, int stage, int
   return copy == 1 || (placement == stage_placement::v && turn % 2 == 1) ? ranks - 1 - place : place;
 }
 
+namespace detail {
+
 /// The rank of each of `ranks · chunks` stages; copies of a stage beside each other.
 constexpr growing_array<int> ranks_of_stages(stage_placement placement, int ranks, int chunks) {
   growing_array<int> rank;
@@ -34,5 +36,7 @@ constexpr growing_array<int> ranks_of_stages(stage_placement placement, int rank
     for (int copy = 0; copy < copies; ++copy) rank.push(rank_of_stage(placement, ranks, s, copy));
   return rank;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -25,17 +25,17 @@ inline std::string text_of_refusal(const pipeline_status& s, const std::string& 
   const std::string rank = s.rank < 0 ? "" : std::to_string(s.rank);
   const bool has_action = s.rank >= 0 || s.code == pipeline_code::action_is_missing;
   const std::string action = has_action ? text_of(s.action).text : "";
-  const slot_text slots[] = {{"type 2", schedule.c_str()},
-                             {"ranks", ranks.c_str()},
-                             {"stages", stages.c_str()},
-                             {"chunks", chunks.c_str()},
-                             {"micro_batches", micro_batches.c_str()},
-                             {"needed", needed.c_str()},
-                             {"on_rank", rank.c_str()},
-                             {"action", action.c_str()},
-                             {"circle", circle.c_str()},
-                             {"under", under.c_str()}};
-  return sentence_of((std::string("pipeline_code::") + name_of(s.code)).c_str(), slots).text;
+  const detail::slot_text slots[] = {{"type 2", schedule.c_str()},
+                                     {"ranks", ranks.c_str()},
+                                     {"stages", stages.c_str()},
+                                     {"chunks", chunks.c_str()},
+                                     {"micro_batches", micro_batches.c_str()},
+                                     {"needed", needed.c_str()},
+                                     {"on_rank", rank.c_str()},
+                                     {"action", action.c_str()},
+                                     {"circle", circle.c_str()},
+                                     {"under", under.c_str()}};
+  return detail::sentence_of((std::string("pipeline_code::") + name_of(s.code)).c_str(), slots).text;
 }
 
 }}  // namespace hyperparallel::v0_2

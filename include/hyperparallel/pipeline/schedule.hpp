@@ -119,6 +119,8 @@ struct pipeline_period {
   int micro_batches = 0, from = 1;
 };
 
+namespace detail {
+
 /// For `fits`: a schedule that has `chunks` stages on each rank.
 constexpr pipeline_status check_chunks(const pipeline_shape& n, int chunks) {
   if (n.chunks == chunks) return {};
@@ -131,6 +133,8 @@ constexpr pipeline_status check_mirrored_ranks(const pipeline_shape& n) {
   if (n.ranks % 2 != 0) return {.code = pipeline_code::ranks_do_not_divide, .needed = 2};
   return {};
 }
+
+}  // namespace detail
 
 /// Why there is no schedule of this name in this shape.
 template <schedule_generator Schedule>

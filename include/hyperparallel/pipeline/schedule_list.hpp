@@ -28,7 +28,11 @@ using published_schedules =
     boost::mp11::mp_list<gpipe, one_forward_one_backward, eager_1f1b, interleaved_1f1b, looped_breadth_first,
                          zero_bubble_h1, zero_bubble_h2, interleaved_zero_bubble, zero_bubble_v, dual_pipe_v, dual_pipe,
                          chimera, v_min, v_half>;
+namespace detail {
+
 inline constexpr int published_schedule_count = boost::mp11::mp_size<published_schedules>::value;
+
+}  // namespace detail
 /// The place of a schedule in the list, and in `schedule_table`.
 template <class Schedule>
 inline constexpr int schedule_place = boost::mp11::mp_find<published_schedules, Schedule>::value;

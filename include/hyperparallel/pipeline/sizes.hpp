@@ -19,7 +19,8 @@ struct pipeline_shape {
 /// Whether the sizes of a shape are sizes at all.
 constexpr pipeline_code check_shape(const pipeline_shape& n) {
   if (n.ranks < 1 || n.chunks < 1 || n.micro_batches < 1) return pipeline_code::sizes_are_not_positive;
-  if (n.ranks > most_stage_micro_batches / n.chunks || n.stages() > most_stage_micro_batches / n.micro_batches)
+  if (n.ranks > detail::most_stage_micro_batches / n.chunks ||
+      n.stages() > detail::most_stage_micro_batches / n.micro_batches)
     return pipeline_code::schedule_is_too_large;
   return pipeline_code::ok;
 }
@@ -39,6 +40,8 @@ struct growing_pipeline_sizes {
   template <class T>
   using per_entry = growing_array<T>;
 };
+
+namespace detail {
 
 /// Room for `Entries` actions in all; as many as F, I and W of every stage and micro-batch, unless given.
 template <pipeline_shape Shape, int Entries = 3 * Shape.stages() * Shape.micro_batches>
@@ -67,5 +70,7 @@ constexpr void append_zeros(Array& to, int count) {
   else
     to.size += count;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

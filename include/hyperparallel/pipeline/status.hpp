@@ -34,7 +34,7 @@ enum class pipeline_code : unsigned char {
 
 /// The key of a code in the table of refusals.
 constexpr const char* name_of(pipeline_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0sizes_are_not_positive\0schedule_is_too_large\0too_few_micro_batches\0micro_batches_do_not_divide\0"
       "stages_do_not_divide\0slices_do_not_divide\0ranks_do_not_divide\0directions_do_not_divide\0chunks_are_fixed\0"
       "costs_do_not_fit\0action_is_missing\0action_stands_twice\0action_is_on_a_wrong_rank\0action_is_out_of_range\0"

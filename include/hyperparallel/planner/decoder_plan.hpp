@@ -87,6 +87,8 @@ constexpr extent_t device_count_of(const decoder_plan& p) {
   return devices;
 }
 
+namespace detail {
+
 /// Ranks that the routed experts of a layer are dealt to, and of them those that share a width.
 constexpr extent_t expert_ranks_of(const decoder_plan& p) {
   return extent_t{p.ep} * (p.experts_along_tp ? p.tp : 1) * (p.experts_along_cp ? p.cp : 1);
@@ -123,8 +125,6 @@ constexpr plan_frame frame_of(const decoder_plan& p) {
   return f;
 }
 
-namespace detail {
-
 /// Copies lie outermost, so that what is sharded is gathered among near devices; the batch is dealt to them too, and gradients are summed over
 /// them.
 constexpr void add_copies(strategy_value& s, int copies) {
@@ -145,7 +145,7 @@ constexpr void add_copies(strategy_value& s, int copies) {
 /// plan can be.
 constexpr strategy_value strategy_of(const decoder_plan& p) {
   plan_space space;
-  fill_space(space, {}, {}, frame_of(p), true);
+  detail::fill_space(space, {}, {}, detail::frame_of(p), true);
   strategy_value s = space.base;
   if (p.experts_along_tp || p.experts_along_cp) {
     s.rule.size = 0;
@@ -156,7 +156,7 @@ constexpr strategy_value strategy_of(const decoder_plan& p) {
   }
   if (p.copies > 1) detail::add_copies(s, p.copies);
   if (p.tp > 1) add_tensor_parallel(s, "tp");
-  if (p.tp > 1 && p.sequence_parallel) add_sequence_parallel(s, "tp");
+  if (p.tp > 1 && p.sequence_parallel) detail::add_sequence_parallel(s, "tp");
   for (const strategy_rule& r : space.after) s.add(r);
   // Without sharded gradients those of several micro-batches are added up first, and reduced once.
   if (p.zero == 0) s.reduce_at_once = p.micro_batches == 1;
@@ -209,8 +209,6 @@ constexpr void narrow_weights(graph& g) {
   }
 }
 
-}  // namespace detail
-
 /// The plan's optimizer: Muon leaves the head to AdamW.
 constexpr optimizer_value optimizer_of(const decoder_plan& p) {
   return {.kind = p.optimizer, .without_muon = "head.*"};
@@ -220,8 +218,6 @@ constexpr optimizer_value optimizer_of(const decoder_plan& p) {
 constexpr int state_bytes(const plan_formats& formats, optimizer_kind kind) {
   return formats.master_bytes() + (kind == optimizer_kind::adamw ? 2 : 1) * bytes_of(formats.moment);
 }
-
-namespace detail {
 
 graph training_graph_of_in_library(const decoder& d, const decoder_plan& p, bool unrolled);
 constexpr graph training_graph_of_here(const decoder& d, const decoder_plan& p, bool unrolled) {

@@ -162,9 +162,13 @@ constexpr double model_operations_of(const decoder& d, const decoder_plan& p) {
 }
 
 /// Elements, and operations of one operator, up to which counts of a micro-batch are taken to stay within 64 bits.
-inline constexpr double most_elements = 288230376151711744.0;      // 2^58, of all devices
+inline constexpr double most_elements = 288230376151711744.0;  // 2^58, of all devices
+namespace detail {
+
 inline constexpr double most_kept_elements = 36028797018963968.0;  // 2^55, of all layers on a device: 2^60 bytes
 inline constexpr double most_operations = 1152921504606846976.0;   // 2^60, on a device
+
+}  // namespace detail
 
 /// Whether what a micro-batch counts stays within 64 bits: its largest tensor, as much on a device in every layer, and its
 /// largest operator as if tp cut it not. How many micro-batches and stages there are is nothing to it: the time of a step is
@@ -195,8 +199,8 @@ constexpr bool plan_is_countable(const decoder& d, const decoder_plan& p) {
     elements = detail::larger_of(elements, slots * number(larger(d.experts.width, d.experts.row_width(d.hidden))));
     operations = detail::larger_of(operations, 2 * slots * hidden * number(d.experts.width));
   }
-  return elements * ranks < most_elements && elements * number(d.layers) < most_kept_elements &&
-         operations < most_operations;
+  return elements * ranks < most_elements && elements * number(d.layers) < detail::most_kept_elements &&
+         operations < detail::most_operations;
 }
 
 /// MFU: model operations over what the matrix cores of all devices could have done in bf16 in the time. 0 without a time.

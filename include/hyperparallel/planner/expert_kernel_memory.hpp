@@ -59,21 +59,21 @@ constexpr expert_kernel_memory memory_of_kernel(const expert_kernel& k, graph_ph
   const sharded_program p = partition(detail::layer_of_kernel(k), s);
   if (p.status.code != strategy_code::ok) return out;
   const auto tensor_of = [&](int v) -> const graph_tensor& { return p.graph.tensor.item[p.value.item[v].tensor]; };
-  const int experts = find_dim(p.graph, "experts"), capacity = find_dim(p.graph, "capacity");
+  const int experts = detail::find_dim(p.graph, "experts"), capacity = detail::find_dim(p.graph, "capacity");
   growing_array<int> value(p.storage.size, -1);       // that the kernel touches
   growing_array<bool> stored(p.storage.size, false);  // not only as terms
   growing_array<int> results;                         // of launches: a value of each list of dims
   for (const program_step& step : p.step) {
     bool inside = step.phase == phase, has_rows = false;
-    visit_values(p, step, [&](int v, bool) {
-      inside = inside && place_of_dim(tensor_of(v), experts) >= 0;
-      has_rows = has_rows || place_of_dim(tensor_of(v), capacity) >= 0;
+    detail::visit_values(p, step, [&](int v, bool) {
+      inside = inside && detail::place_of_dim(tensor_of(v), experts) >= 0;
+      has_rows = has_rows || detail::place_of_dim(tensor_of(v), capacity) >= 0;
     });
     if (!inside || !has_rows) continue;
     const operator_value* const op =
         step.is_move ? nullptr : &p.graph.value_of(p.graph.op.item[p.compute.item[step.index].op]);
     int made = -1;
-    visit_values(p, step, [&](int v, bool writes) {
+    detail::visit_values(p, step, [&](int v, bool writes) {
       const int storage = p.value.item[v].storage;
       value.item[storage] = v;
       const bool is_term = op != nullptr && (writes ? op->unit == compute_unit::matrix : op->adds);
@@ -98,7 +98,7 @@ constexpr expert_kernel_memory memory_of_kernel(const expert_kernel& k, graph_ph
     const int v = value.item[storage];
     if (v < 0) continue;
     const bool is_parameter = tensor_of(v).kind == graph_tensor_kind::parameter;
-    const bool is_gradient = !is_parameter && place_of_dim(tensor_of(v), capacity) < 0;
+    const bool is_gradient = !is_parameter && detail::place_of_dim(tensor_of(v), capacity) < 0;
     if (!stored.item[storage] && !is_gradient) continue;
     (is_parameter ? out.weights : is_gradient ? out.gradients : out.rows) += local_bytes(p, v);
   }

@@ -71,22 +71,26 @@ constexpr fit_verdict verdict_of(extent_t peak, const memory_reserve& reserve, e
   return holds(reserve.least_needed(peak)) ? fit_verdict::tight : fit_verdict::does_not_fit;
 }
 
+namespace detail {
+
 /// What parameters and states of a plan take of a device: they are there all the time.
 constexpr extent_t held_throughout(const plan_estimate& e) {
   if (e.is_walked()) return e.on_stack.steady;
   return e.held[static_cast<int>(memory_class::parameters)] + e.held[static_cast<int>(memory_class::states)];
 }
 
+}  // namespace detail
+
 /// What a device has to have for a plan: never less than what is there all the time, whatever a measured run says.
 constexpr extent_t needed_of(const plan_estimate& e, const memory_reserve& reserve) {
   const extent_t needed = reserve.needed(e.memory());
-  return reserve.measured_beside < 0 ? larger(needed, held_throughout(e) + reserve.library_bytes) : needed;
+  return reserve.measured_beside < 0 ? larger(needed, detail::held_throughout(e) + reserve.library_bytes) : needed;
 }
 
 /// Of an estimate. States that the host has no room for fit nowhere. A stack's plan fits where what its allocator reserves does, and is tight where what is in use at once does: PyTorch
 /// gives free segments back where the device has no more.
 constexpr fit_verdict verdict_of(const plan_estimate& e, const memory_reserve& reserve, extent_t bytes) {
-  if (reserve.measured_beside < 0 && held_throughout(e) > bytes - reserve.library_bytes)
+  if (reserve.measured_beside < 0 && detail::held_throughout(e) > bytes - reserve.library_bytes)
     return fit_verdict::does_not_fit;
   if (!e.on_host.fits()) return fit_verdict::does_not_fit;
   const fit_verdict v = verdict_of(e.memory(), reserve, bytes);

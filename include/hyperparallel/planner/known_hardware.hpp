@@ -23,6 +23,8 @@ struct known_hardware {
   std::int64_t reported_bytes = 0;
 };
 
+namespace detail {
+
 /// Hundredths of GiB: what torch and torch_npu name as the total of a device, as in "GPU 0 has a total capacity of 79.10 GiB".
 template <hardware_type Hardware>
 constexpr known_hardware known_as(const char* name, int reported_hundredths = 0) {
@@ -31,6 +33,8 @@ constexpr known_hardware known_as(const char* name, int reported_hundredths = 0)
   h.reported_bytes = GiB / 100 * reported_hundredths;
   return h;
 }
+
+}  // namespace detail
 
 /// The device with the memory that a program can have of it: what it reports, else all of it.
 constexpr device_value reported_device(const known_hardware& h) {
@@ -65,40 +69,40 @@ constexpr interconnect dealt_evenly(interconnect links, extent_t ranks) {
 
 /// The first is what tools take where none is named.
 inline constexpr known_hardware hardware_presets[] = {
-    known_as<matrix384>("matrix384"),
-    known_as<ascend_910b>("ascend_910b", 6097),
-    known_as<ascend_910c>("ascend_910c"),
-    known_as<ascend_910c_die>("ascend_910c_die"),
-    known_as<supernode_8192_2d>("supernode_8192_2d"),
-    known_as<supernode_8192_4d>("supernode_8192_4d"),
-    known_as<supernode_15488_2d>("supernode_15488_2d"),
-    known_as<supernode_15488_4d>("supernode_15488_4d"),
-    known_as<a100>("a100", 7910),
-    known_as<h100>("h100", 7910),
-    known_as<h200>("h200"),
-    known_as<h800>("h800", 7910),
-    known_as<b200>("b200", 17840),
-    known_as<gb200>("gb200"),
-    known_as<mi300x>("mi300x"),
-    known_as<a100_40gb>("a100_40gb", 3939),
-    known_as<h100_96gb>("h100_96gb"),
-    known_as<h20>("h20"),
-    known_as<b300>("b300"),
-    known_as<gb300>("gb300"),
-    known_as<mi325x>("mi325x"),
-    known_as<mi355x>("mi355x"),
-    known_as<tpu_v4>("tpu_v4"),
-    known_as<tpu_v5e>("tpu_v5e"),
-    known_as<tpu_v5p>("tpu_v5p"),
-    known_as<a100_pcie>("a100_pcie", 7910),
-    known_as<l40s_ethernet>("l40s_ethernet"),
-    known_as<generic_host>("generic_host"),
+    detail::known_as<matrix384>("matrix384"),
+    detail::known_as<ascend_910b>("ascend_910b", 6097),
+    detail::known_as<ascend_910c>("ascend_910c"),
+    detail::known_as<ascend_910c_die>("ascend_910c_die"),
+    detail::known_as<supernode_8192_2d>("supernode_8192_2d"),
+    detail::known_as<supernode_8192_4d>("supernode_8192_4d"),
+    detail::known_as<supernode_15488_2d>("supernode_15488_2d"),
+    detail::known_as<supernode_15488_4d>("supernode_15488_4d"),
+    detail::known_as<a100>("a100", 7910),
+    detail::known_as<h100>("h100", 7910),
+    detail::known_as<h200>("h200"),
+    detail::known_as<h800>("h800", 7910),
+    detail::known_as<b200>("b200", 17840),
+    detail::known_as<gb200>("gb200"),
+    detail::known_as<mi300x>("mi300x"),
+    detail::known_as<a100_40gb>("a100_40gb", 3939),
+    detail::known_as<h100_96gb>("h100_96gb"),
+    detail::known_as<h20>("h20"),
+    detail::known_as<b300>("b300"),
+    detail::known_as<gb300>("gb300"),
+    detail::known_as<mi325x>("mi325x"),
+    detail::known_as<mi355x>("mi355x"),
+    detail::known_as<tpu_v4>("tpu_v4"),
+    detail::known_as<tpu_v5e>("tpu_v5e"),
+    detail::known_as<tpu_v5p>("tpu_v5p"),
+    detail::known_as<a100_pcie>("a100_pcie", 7910),
+    detail::known_as<l40s_ethernet>("l40s_ethernet"),
+    detail::known_as<generic_host>("generic_host"),
 };
 
 /// The preset of that name, or null.
 constexpr const known_hardware* find_hardware(const char* name) {
   for (const known_hardware& h : hardware_presets)
-    if (same_text(h.name.text, name)) return &h;
+    if (detail::same_text(h.name.text, name)) return &h;
   return nullptr;
 }
 

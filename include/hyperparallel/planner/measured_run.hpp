@@ -101,8 +101,6 @@ constexpr found_factor factor_of(extent_t measured, const Predict& predict) {
   return best;
 }
 
-}  // namespace detail
-
 /// A device that takes `factor` as long for all that it computes and copies: links, memory and shares of peaks stay. Domain: factor > 0.
 constexpr device_value slower_device(device_value d, double factor) {
   if (factor == 1) return d;
@@ -116,9 +114,11 @@ constexpr device_value slower_device(device_value d, double factor) {
   return d;
 }
 
+}  // namespace detail
+
 /// What prices plans under a calibration: the device where this library's account is the stack's, else the stack.
 constexpr device_value calibrated_device(const device_value& d, const stack_rules& stack, const calibration& c) {
-  return stack.walked ? d : slower_device(d, c.factor);
+  return stack.walked ? d : detail::slower_device(d, c.factor);
 }
 constexpr stack_rules calibrated_stack(stack_rules stack, const calibration& c) {
   if (stack.walked) stack.pace = c.factor;
@@ -183,7 +183,7 @@ constexpr calibration calibrate(const decoder& d, const measured_run& run, const
       run.step > 0 && run.step < least)
     return {.code = calibration_code::step_is_below_sheet, .limit = least};
   if (run.memory > has) return {.code = calibration_code::memory_exceeds_device, .limit = has};
-  if (const extent_t least = held_throughout(e); (run.memory > 0 ? run.memory : has) < least)
+  if (const extent_t least = detail::held_throughout(e); (run.memory > 0 ? run.memory : has) < least)
     return {.code = calibration_code::memory_is_below_states, .limit = least};
   calibration c;
   // Of a pipeline addresses depend on the time that stages take, and how far moves go ahead on the memory that is left for them.

@@ -244,6 +244,8 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
   return detail::time_bound_here(d, p, prices, overlapped);
 }
 
+namespace detail {
+
 /// What `simulate_plan` says of a plan takes no less: a pipeline is replayed with the layers that its stages have, not with those
 /// of the fullest in all of them, which `bound`, the plan's time_bound, has. Law: with m micro-batches the replay takes as long
 /// as m - 1 rounds of an average stage and one of each.
@@ -254,5 +256,7 @@ constexpr extent_t simulated_time_bound(const decoder& d, const decoder_plan& p,
   const double share = (rounds * static_cast<double>(d.layers / p.pp) + layers) / ((rounds + stages) * fullest);
   return detail::whole_part_of(static_cast<double>(bound) * share);
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -121,8 +121,6 @@ constexpr void demand_schedule(plan_demands& demand, const decoder_plan& p) {
     demand.note({decoder_plan_code::schedule_is_refused, schedule_of(p).name, "", s.needed, 0, s.code, pipeline_of(p)});
 }
 
-}  // namespace detail
-
 /// Layers that have a neighbour of the same kind, and groups of layers that repeat; only these are dealt to the stages of a
 /// pipeline. O(layers).
 constexpr extent_t repeated_layers(const decoder& d) {
@@ -130,8 +128,6 @@ constexpr extent_t repeated_layers(const decoder& d) {
   d.visit_runs([&](const decoder::layer_run& run) { n += run.repeats > 1 ? run.repeats : 0; });
   return n;
 }
-
-namespace detail {
 
 decoder_plan_status check_plan_in_library(const decoder& d, const decoder_plan& p, extent_t devices);
 constexpr decoder_plan_status check_plan_here(const decoder& d, const decoder_plan& p, extent_t devices) {

@@ -66,7 +66,7 @@ inline constexpr named_formats known_formats[] = {
 /// The formats of that name, or null.
 constexpr const named_formats* find_formats(const char* name) {
   for (const named_formats& f : known_formats)
-    if (same_text(f.name, name)) return &f;
+    if (detail::same_text(f.name, name)) return &f;
   return nullptr;
 }
 

@@ -83,7 +83,7 @@ class part_sorter {
 constexpr memory_by_part plan_memory(const sharded_program& p, const pipeline_form& form, const program_moves& moves) {
   const storage_uses uses(p);
   const detail::part_sorter part_of(p, uses);
-  const auto peak = memory_account_of<memory_part_count>(
+  const auto peak = detail::memory_account_of<memory_part_count>(
       p, moves, uses, [&](int storage) { return static_cast<int>(part_of(storage)); },
       static_cast<int>(memory_part::buffers));
   memory_by_part out;

@@ -44,6 +44,8 @@ constexpr plan_answer search_simulated_plans(const decoder& d, const plan_questi
   return detail::plan_searcher<GoOn>(d, q, prices, go_on, detail::search_truth::simulation).run_simulated(may_simulate);
 }
 
+namespace detail {
+
 /// Fills `simulated` of a row, and counts it.
 constexpr auto simulation_of(const decoder& d, const plan_question& q, const plan_prices& prices, plan_answer& a) {
   return [&](plan_estimate& row) {
@@ -54,11 +56,13 @@ constexpr auto simulation_of(const decoder& d, const plan_question& q, const pla
   };
 }
 
+}  // namespace detail
+
 /// Simulates a row of an answer, and puts it where its time belongs. False, without the row, where its addresses exceed
 /// the memory.
 constexpr bool simulate_row(const decoder& d, const plan_question& q, const plan_prices& prices, plan_answer& a,
                             int row) {
-  return simulate_row(a.best, row, simulation_of(d, q, prices, a));
+  return simulate_row(a.best, row, detail::simulation_of(d, q, prices, a));
 }
 
 /// Simulates the rows of an answer from the fastest on, until the first one is no longer merely estimated, or `go_on()`, asked
@@ -68,7 +72,7 @@ constexpr bool simulate_row(const decoder& d, const plan_question& q, const plan
 template <class GoOn>
 constexpr void simulate_best(const decoder& d, const plan_question& q, const plan_prices& prices, plan_answer& a,
                              const GoOn& go_on) {
-  simulate_rows(a.best, simulation_of(d, q, prices, a), go_on);
+  simulate_rows(a.best, detail::simulation_of(d, q, prices, a), go_on);
   if (a.ok()) a.bound = smaller(a.bound, a.best[0].time());
 }
 

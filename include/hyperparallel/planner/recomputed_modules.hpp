@@ -35,13 +35,17 @@ inline constexpr recomputed_module recomputed_modules[] = {
     {"shared_experts", {"*.moe.shared.*"}, [](const decoder& d, extent_t layer) {
        return d.is_sparse(layer) && d.experts.shared_width > 0;
      }}};
+namespace detail {
+
 inline constexpr unsigned all_modules = (1u << (sizeof(recomputed_modules) / sizeof(recomputed_modules[0]))) - 1;
+
+}  // namespace detail
 
 /// The bit of the module called so, or 0.
 constexpr unsigned module_bit(const char* name) {
   unsigned bit = 1;
   for (const recomputed_module& m : recomputed_modules) {
-    if (same_text(m.name, name)) return bit;
+    if (detail::same_text(m.name, name)) return bit;
     bit <<= 1;
   }
   return 0;
@@ -56,6 +60,8 @@ constexpr void visit_modules(unsigned modules, const Visit& visit) {
     bit <<= 1;
   }
 }
+
+namespace detail {
 
 /// Whether a layer of the model has the module. O(layers).
 constexpr bool stands_in(const recomputed_module& m, const decoder& d) {
@@ -77,5 +83,7 @@ constexpr void visit_module_patterns(unsigned modules, const graph& g, const Vis
     }
   });
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

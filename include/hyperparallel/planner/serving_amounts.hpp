@@ -92,7 +92,7 @@ constexpr void count_bits(serving_amounts& a, const decoder& d, const decoder& s
 /// Precondition: the plan can be; parameters fit; `p.weights` is empty or of this decoder. O(layers).
 constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_plan& p, int stage) {
   const decoder share = share_of(d, p);
-  const stage_layers range = layers_of_stage(d, p, stage);
+  const stage_layers range = detail::layers_of_stage(d, p, stage);
   detail::decoder_counter<extent_t> counter{share, 1};
   serving_amounts a;
   bool dense = false;
@@ -140,6 +140,8 @@ constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_pla
   return a;
 }
 
+namespace detail {
+
 /// Of the stages, in order: one device of each. What a plan says beside its degrees and weights does not bear on them. O(layers).
 constexpr growing_array<serving_amounts> amounts_of_stages(const decoder& d, const serving_plan& p) {
   growing_array<serving_amounts> stages;
@@ -148,15 +150,21 @@ constexpr growing_array<serving_amounts> amounts_of_stages(const decoder& d, con
   return stages;
 }
 
+}  // namespace detail
+
 /// Layers of a stage whose cache lies in DRAM.
 struct offloaded_layers {
   extent_t full = 0, windowed = 0;
   constexpr extent_t count() const { return full + windowed; }
 };
+namespace detail {
+
 constexpr offloaded_layers offloaded_of(const serving_amounts& a, const serving_plan& p) {
   const extent_t full = smaller(p.offloaded_layers, a.full_layers);
   return {full, smaller(p.offloaded_layers - full, a.windowed_layers)};
 }
+
+}  // namespace detail
 
 /// Bytes of a device.
 struct serving_memory {
@@ -174,7 +182,7 @@ struct serving_memory {
 constexpr serving_memory serving_memory_of(const serving_amounts& a, const serving_plan& p, extent_t context) {
   const extent_t token = bytes_of_bits(a.cached, p.cache_bits), sequences = p.sequences();
   const extent_t of_full = counted_product(token, context), of_windowed = counted_product(token, a.windowed(context));
-  const offloaded_layers off = offloaded_of(a, p);
+  const offloaded_layers off = detail::offloaded_of(a, p);
   const auto cache_of = [&](extent_t full, extent_t windowed, extent_t many) {
     return counted_product(counted_sum(counted_product(full, of_full), counted_product(windowed, of_windowed)), many);
   };

@@ -79,7 +79,7 @@ constexpr serving_estimate estimate_serving(const growing_array<serving_amounts>
 /// The same of a decoder. O(layers + stages + ep).
 constexpr serving_estimate estimate_serving(const decoder& d, const serving_plan& p, const device_value& device,
                                             const interconnect& links) {
-  return estimate_serving(amounts_of_stages(d, p), p, device, links);
+  return estimate_serving(detail::amounts_of_stages(d, p), p, device, links);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -114,8 +114,12 @@ constexpr decoder share_of(const decoder& d, const serving_plan& p) {
 struct stage_layers {
   extent_t first = 0, end = 0;
 };
+namespace detail {
+
 constexpr stage_layers layers_of_stage(const decoder& d, const serving_plan& p, int stage) {
   return {stage * d.layers / p.pp, (stage + 1) * d.layers / p.pp};
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

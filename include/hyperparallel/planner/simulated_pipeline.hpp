@@ -41,6 +41,8 @@ struct layer_kinds {
   friend constexpr bool operator==(const layer_kinds&, const layer_kinds&) = default;
 };
 
+namespace detail {
+
 constexpr layer_kinds layers_between(const decoder& d, extent_t first, extent_t end) {
   layer_kinds s{.layers = end - first};
   for (extent_t layer = first; layer < end; ++layer) {
@@ -70,6 +72,8 @@ constexpr decoder decoder_with(decoder d, const layer_kinds& s) {
   add(layer_branch::experts, s.branches - s.linear - s.unwindowed - s.dense);
   return d;
 }
+
+}  // namespace detail
 
 /// One stage of a plan.
 struct simulated_stage {

@@ -57,7 +57,7 @@ inline constexpr extent_t largest_simulated_memory = extent_t{1} << 50;
 /// Within `memory` bytes of a device. Precondition: `check_plan` says ok, and the plan is countable.
 constexpr simulated_plan simulate_plan(const decoder& d, const decoder_plan& plan, const plan_prices& prices,
                                        extent_t memory) {
-  if (device_count_of(plan) / plan.pp > most_simulated_devices)
+  if (device_count_of(plan) / plan.pp > detail::most_simulated_devices)
     return {.code = simulated_plan_code::has_too_many_devices};
   if (plan.pp > 1) return detail::simulate_stages(d, plan, prices, memory);
   sharded_program p = detail::unrolled_program(d, plan);

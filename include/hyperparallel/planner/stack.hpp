@@ -53,15 +53,19 @@ inline constexpr stack_rules known_stacks[] = {
 /// The stack of that name, or null.
 constexpr const stack_rules* find_stack(const char* name) {
   for (const stack_rules& s : known_stacks)
-    if (same_text(s.name, name)) return &s;
+    if (detail::same_text(s.name, name)) return &s;
   return nullptr;
 }
+
+namespace detail {
 
 /// Parameters of a rank that DeepSpeed's stage 3 updates at once, where no sub_group_size says otherwise.
 inline constexpr extent_t zero3_update_group = 1'000'000'000;
 
 /// A walk takes time that rises with the square of the layers.
 inline constexpr extent_t most_walked_layers = 512;
+
+}  // namespace detail
 
 /// Why a stack says nothing of a plan.
 enum class stack_code : unsigned char {
@@ -147,7 +151,7 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (detail::has_other_kernels(d) || (asked != stack_question::time && detail::has_other_tensors(d)))
     return stack_code::has_other_blocks;
   if (a.window > 0 && a.window < p.sequence) return stack_code::has_windows;
-  if (d.layers > most_walked_layers) return stack_code::has_many_layers;
+  if (d.layers > detail::most_walked_layers) return stack_code::has_many_layers;
   if (p.pp > 1 && (asked != stack_question::memory || d.has_experts || !detail::is_walked_schedule(p)))
     return stack_code::has_stages;
   if (p.cp > 1 && d.has_experts) return stack_code::cuts_context;
@@ -213,8 +217,8 @@ struct stack_sizes {
         local_experts(experts / p.ep),
         top_k(d.experts.top_k),
         expert_width(d.experts.width),
-        ranks(extent_t{sharing_ranks(p)} * p.ep * p.cp),
-        expert_ranks(extent_t{sharing_ranks(p)} * p.cp),
+        ranks(extent_t{detail::sharing_ranks(p)} * p.ep * p.cp),
+        expert_ranks(extent_t{detail::sharing_ranks(p)} * p.cp),
         micro_batches(p.micro_batches),
         is_cut(p.tp > 1),
         biased(d.attention.query_key_value_bias),

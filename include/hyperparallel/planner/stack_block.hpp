@@ -75,9 +75,9 @@ class stack_block : public stack_norm<Memory> {
     k.query = as_half(rotated_query, s.query);
     k.key = as_half(rotated_key, s.key);
     int others = finds ? -1 : keys_of_others(),
-        merged = finds || s.context == 1 ? -1 : take(single_bytes * s.tokens * s.query);
+        merged = finds || s.context == 1 ? -1 : take(detail::single_bytes * s.tokens * s.query);
     k.attended = finds ? kept.attended : projected(s.query);
-    k.attended_rows = finds ? kept.attended_rows : take(single_bytes * s.tokens * s.heads);
+    k.attended_rows = finds ? kept.attended_rows : take(detail::single_bytes * s.tokens * s.heads);
     drop(others, merged);
     int branch = finds && s.spares_output() ? kept.output : projected_by(k, 3, s.hidden);
     if (!keeps && !spares) drop(k.attended, k.attended_rows);
@@ -115,7 +115,8 @@ class stack_block : public stack_norm<Memory> {
     int attended = projected(s.query);
     each(weight(s.hidden * s.query));
     drop(whole, k.weight[3]);
-    int others = keys_of_others(), summed = s.context > 1 ? take(single_bytes * s.tokens * (s.query + 2 * s.key)) : -1;
+    int others = keys_of_others(),
+        summed = s.context > 1 ? take(detail::single_bytes * s.tokens * (s.query + 2 * s.key)) : -1;
     int query = projected(s.query), key = projected(s.key), value = projected(s.key);
     drop(others, summed);
     drop(attended, k.query, k.key, k.value, k.attended, k.attended_rows);
@@ -214,7 +215,8 @@ class stack_block : public stack_norm<Memory> {
 
   constexpr void cast_weight(stack_kept& k, int product) {
     const extent_t elements[] = {s.query, s.key, s.key, s.query, s.width, s.width, s.width};
-    if (s.autocast) k.weight[product] = m.allocate(half_bytes * elements[product] * s.hidden, memory_class::buffers, 0);
+    if (s.autocast)
+      k.weight[product] = m.allocate(detail::half_bytes * elements[product] * s.hidden, memory_class::buffers, 0);
   }
   constexpr int projected_by(stack_kept& k, int product, extent_t columns) {
     cast_weight(k, product);
@@ -229,12 +231,15 @@ class stack_block : public stack_norm<Memory> {
   }
 
   /// Keys and values of all ranks that have a part of each sequence; -1 where one has all of it.
-  constexpr int keys_of_others() { return s.context > 1 ? take(half_bytes * s.tokens * 2 * s.key * s.context) : -1; }
+  constexpr int keys_of_others() {
+    return s.context > 1 ? take(detail::half_bytes * s.tokens * 2 * s.key * s.context) : -1;
+  }
 
   /// Under autocast in f32, since the tables are.
   constexpr int rotated(extent_t columns) {
     const extent_t elements = s.tokens * columns, bytes = s.stream_bytes();
-    int by_cosine = take(bytes * elements), negated = take(half_bytes * elements / 2), turned = projected(columns);
+    int by_cosine = take(bytes * elements), negated = take(detail::half_bytes * elements / 2),
+        turned = projected(columns);
     drop(negated);
     int by_sine = take(bytes * elements);
     drop(turned);
@@ -249,7 +254,7 @@ class stack_block : public stack_norm<Memory> {
     return half;
   }
   constexpr void rotate_back(int& gradient, extent_t columns) {
-    int by_sine = projected(columns), negated = take(half_bytes * s.tokens * columns / 2);
+    int by_sine = projected(columns), negated = take(detail::half_bytes * s.tokens * columns / 2);
     const int by_cosine = projected(columns);
     drop(gradient);
     int halves = projected(columns);

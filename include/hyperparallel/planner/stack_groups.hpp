@@ -63,7 +63,7 @@ class stack_groups {
   /// The buffer that a group is gathered into; -1 on one rank, which copies its shards alone.
   constexpr int gather(const stack_group& g) {
     if (!s.sharded || g.ranks == 1 || g.parameter.size == 0) return -1;
-    const extent_t shard = half_bytes * g.shard();
+    const extent_t shard = detail::half_bytes * g.shard();
     int cast = m.allocate(shard, memory_class::buffers, gathers);
     const int buffer = m.allocate(shard * g.ranks, memory_class::buffers, gathers);
     drop(cast);
@@ -71,7 +71,8 @@ class stack_groups {
   }
   constexpr void copy_out(stack_group& g) {
     for (const stack_parameter& p : g.parameter)
-      if (s.sharded) g.whole.push(m.allocate(half_bytes * p.shard(g.ranks) * g.ranks, memory_class::buffers, main));
+      if (s.sharded)
+        g.whole.push(m.allocate(detail::half_bytes * p.shard(g.ranks) * g.ranks, memory_class::buffers, main));
   }
   constexpr void gather_forward(stack_group& g) {
     if (!g.whole.empty()) return;
@@ -105,7 +106,7 @@ class stack_groups {
     }
     drop(reducing);
     if (g.parameter.size == 0) return;
-    const extent_t shard = single_bytes * g.shard();
+    const extent_t shard = detail::single_bytes * g.shard();
     reducing = m.allocate(shard * g.ranks, memory_class::gradients, main);
     drop(adds ? g.accumulated : g.gradient);
     g.reduced = m.allocate(shard, memory_class::gradients, reductions);
@@ -113,7 +114,8 @@ class stack_groups {
   /// Each gradient in f32 in place of the one in bf16. Gradients come in the order of autograd, so sizes are those of the requests.
   constexpr void accumulate(stack_group& g) {
     for (int& number : g.gradient) {
-      g.accumulated.push(m.allocate(m.requested(number) * (single_bytes / half_bytes), memory_class::gradients, main));
+      g.accumulated.push(
+          m.allocate(m.requested(number) * (detail::single_bytes / detail::half_bytes), memory_class::gradients, main));
       drop(number);
     }
     g.gradient.clear();
@@ -124,7 +126,7 @@ class stack_groups {
     if (!has_moments)
       visit_shards([this](extent_t bytes) {
         for (int moment = 0; moment < 2; ++moment) m.allocate(bytes, memory_class::states, main);
-        m.allocate(single_bytes, memory_class::states, main);  // the count of steps
+        m.allocate(detail::single_bytes, memory_class::states, main);  // the count of steps
       });
     has_moments = true;
     const auto clear = [this](stack_group& g) {
@@ -143,7 +145,9 @@ class stack_groups {
  private:
   static constexpr int main = 0, gathers = 1, reductions = 2;
 
-  constexpr extent_t parameter_bytes() const { return s.sharded || s.autocast ? single_bytes : half_bytes; }
+  constexpr extent_t parameter_bytes() const {
+    return s.sharded || s.autocast ? detail::single_bytes : detail::half_bytes;
+  }
   /// Bytes of the shard of every parameter, in the order of the modules.
   template <class Visit>
   constexpr void visit_shards(const Visit& visit) {

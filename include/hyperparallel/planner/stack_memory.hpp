@@ -29,6 +29,8 @@ struct stack_memory {
   friend constexpr bool operator==(const stack_memory&, const stack_memory&) = default;
 };
 
+namespace detail {
+
 /// The memory of a walk: blocks of a caching allocator, counted by kind.
 class stack_device {
  public:
@@ -73,8 +75,6 @@ class stack_device {
   extent_t now[memory_class_count] = {};
   stack_moment moment = stack_moment::begin;
 };
-
-namespace detail {
 
 stack_memory stack_memory_of_in_library(const stack_sizes& sizes);
 constexpr stack_memory stack_memory_of_here(const stack_sizes& sizes) {

@@ -64,7 +64,7 @@ class stack_norm : public stack_tensors<Memory> {
       drop(raw);
       return out;
     }
-    k.rows = take(single_bytes * s.tokens * heads);
+    k.rows = take(detail::single_bytes * s.tokens * heads);
     const int out = projected(columns);
     if (!keeps) drop(raw, k.rows);
     kept_raw = raw;
@@ -74,7 +74,7 @@ class stack_norm : public stack_tensors<Memory> {
   template <class Each>
   constexpr void head_norm_gradient(int& gradient, extent_t columns, norm_kept& k, int& raw, const Each& each) {
     if (!s.head_normed) return;
-    if (s.composed) return compose_norm_back(gradient, k, s.tokens * columns, half_bytes, s.head_dim, each);
+    if (s.composed) return compose_norm_back(gradient, k, s.tokens * columns, detail::half_bytes, s.head_dim, each);
     const int before = projected(columns);
     each(weight(s.head_dim));
     drop(gradient, raw, k.rows);
@@ -84,15 +84,15 @@ class stack_norm : public stack_tensors<Memory> {
  private:
   /// `copies`: its input is bf16.
   constexpr void compose_norm(norm_kept& k, extent_t elements, extent_t rows, bool copies) {
-    if (copies) k.copy = take(single_bytes * elements);
-    int squares = take(single_bytes * elements), mean = take(single_bytes * rows);
+    if (copies) k.copy = take(detail::single_bytes * elements);
+    int squares = take(detail::single_bytes * elements), mean = take(detail::single_bytes * rows);
     drop(squares);
-    k.rows = take(single_bytes * rows);
+    k.rows = take(detail::single_bytes * rows);
     drop(mean);
-    int scaled = take(single_bytes * elements);
+    int scaled = take(detail::single_bytes * elements);
     k.normed = scaled;
     if (!copies) return;
-    k.normed = take(half_bytes * elements);
+    k.normed = take(detail::half_bytes * elements);
     drop(scaled);
   }
   template <class Each>
@@ -101,18 +101,18 @@ class stack_norm : public stack_tensors<Memory> {
     int weighed = take(bytes * elements), of_weight = take(bytes * elements);
     each(weight(columns));
     drop(of_weight, sum, k.normed);
-    if (bytes == half_bytes) {
-      const int single = take(single_bytes * elements);
+    if (bytes == detail::half_bytes) {
+      const int single = take(detail::single_bytes * elements);
       drop(weighed);
       weighed = single;
     }
-    int before = take(single_bytes * elements), of_rows = take(single_bytes * elements);
+    int before = take(detail::single_bytes * elements), of_rows = take(detail::single_bytes * elements);
     drop(of_rows, weighed);
-    int of_squares = take(single_bytes * elements);
+    int of_squares = take(detail::single_bytes * elements);
     drop(of_squares, k.copy, k.rows);
     sum = before;
-    if (bytes != half_bytes) return;
-    sum = take(half_bytes * elements);
+    if (bytes != detail::half_bytes) return;
+    sum = take(detail::half_bytes * elements);
     drop(before);
   }
 };

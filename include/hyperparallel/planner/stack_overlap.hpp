@@ -48,6 +48,8 @@ struct stack_overlap {
   friend constexpr bool operator==(const stack_overlap&, const stack_overlap&) = default;
 };
 
+namespace detail {
+
 /// How tokens find their experts: so many of each, on neighbouring devices.
 struct expert_routes {
   extent_t each = 0;     ///< experts of a token; 0: there are none
@@ -67,8 +69,6 @@ constexpr expert_routes expert_routes_of(const decoder& d, const decoder_plan& p
   if (!d.has_experts || expert_ranks_of(p) == 1) return {};
   return {d.experts.top_k, extent_t{p.ep} * p.cp * p.tp};
 }
-
-namespace detail {
 
 /// A move of slots in which each token enters a group of devices once, and goes on inside: what comes from outside passes the level below, too.
 constexpr move_load sent_once(const move_load& load, const expert_routes& routes, const topology_value& t) {
@@ -136,13 +136,13 @@ constexpr stack_overlap overlap_of_here(const sharded_program& p, const pipeline
   return o;
 }
 
-}  // namespace detail
-
 /// Of a program without rotated blocks along tp. Domain: it is priced.
 constexpr stack_overlap overlap_of(const sharded_program& p, const pipeline_form& form, const priced_program& priced,
                                    const expert_routes& routes = {}) {
   HYPERPARALLEL_TWIN(detail::overlap_of_in_library(p, form, priced, routes));
   return detail::overlap_of_here(p, form, priced, routes);
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -13,8 +13,12 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Bytes of an element.
 inline constexpr extent_t half_bytes = 2, single_bytes = 4;
+
+}  // namespace detail
 
 template <class Memory>
 class stack_tensors {
@@ -24,9 +28,9 @@ class stack_tensors {
   /// A tensor of the residual stream.
   constexpr int residuals() { return take(s.stream_bytes() * s.shard_tokens * s.hidden); }
   constexpr int take(extent_t bytes) { return m.allocate(bytes, memory_class::activations, 0); }
-  constexpr int projected(extent_t columns) { return take(half_bytes * s.tokens * columns); }
+  constexpr int projected(extent_t columns) { return take(detail::half_bytes * s.tokens * columns); }
   /// One f32 number for each of so many parts of a token.
-  constexpr int rows_of(extent_t parts) { return take(single_bytes * s.shard_tokens * parts); }
+  constexpr int rows_of(extent_t parts) { return take(detail::single_bytes * s.shard_tokens * parts); }
   /// All tokens of a tensor of the residual stream, in its place.
   constexpr int gathered(int shard) {
     if (!s.is_cut) return shard;
@@ -43,9 +47,9 @@ class stack_tensors {
   }
   /// The gradient of a weight.
   constexpr int weight(extent_t elements) {
-    int half = m.allocate(half_bytes * elements, memory_class::gradients, 0);
+    int half = m.allocate(detail::half_bytes * elements, memory_class::gradients, 0);
     if (!s.autocast) return half;
-    const int single = m.allocate(single_bytes * elements, memory_class::gradients, 0);
+    const int single = m.allocate(detail::single_bytes * elements, memory_class::gradients, 0);
     drop(half);
     return single;
   }

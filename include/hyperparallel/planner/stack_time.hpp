@@ -21,6 +21,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Of the host, in picoseconds. Source: on the machine of the measured H100 a block of FSDP2 takes it at least 2.3 ms forward, 3.6 ms
 /// backward, 1 ms more each where it is a checkpoint; steps of transformers have 30 µs for an operator under autograd, decoding has
 /// 20 µs without it; an optimizer of 150 to 700 parameters starts after 30 µs each, and half that where they are no DTensors.
@@ -33,6 +35,8 @@ struct stack_host {
   extent_t parameter = 30'000'000;
 };
 inline constexpr stack_host measured_host{};
+
+}  // namespace detail
 
 struct stack_time {
   cost_code code = cost_code::ok;
@@ -54,6 +58,8 @@ struct stack_time {
   constexpr extent_t idle() const { return total() - busy(); }
   friend constexpr bool operator==(const stack_time&, const stack_time&) = default;
 };
+
+namespace detail {
 
 /// The host and the device that works on what it launches.
 class stack_clocks {
@@ -218,8 +224,6 @@ class stack_stopwatch {
            root_shard = 0, parameters = 0, forward_end = 0, backward_end = 0;
 };
 
-namespace detail {
-
 stack_time stack_time_of_in_library(const stack_sizes& sizes, const operator_rates& rates);
 constexpr stack_time stack_time_of_here(const stack_sizes& sizes, const operator_rates& rates) {
   return stack_stopwatch(sizes, rates).step();
@@ -264,7 +268,7 @@ constexpr stack_time scaled(stack_time t, double factor) {
 /// At the stack's pace. Precondition: check_plan, plan_is_countable and check_stack of these say ok, and the rules are walked.
 constexpr stack_time stack_time_of(const decoder& d, const decoder_plan& p, const stack_rules& rules,
                                    const device_value& device) {
-  return scaled(stack_time_of(stack_sizes(d, p, rules), rates_of(device)), rules.pace);
+  return scaled(stack_time_of(stack_sizes(d, p, rules), detail::rates_of(device)), rules.pace);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -21,7 +21,7 @@ enum class stack_part : unsigned char { products, attention, passes, copies, los
 inline constexpr int stack_part_count = 6;
 
 constexpr const char* name_of(stack_part p) {
-  return enum_name("products\0attention\0passes\0copies\0loss\0update", p);
+  return detail::enum_name("products\0attention\0passes\0copies\0loss\0update", p);
 }
 
 /// Time by part, and the number of kernels.
@@ -56,17 +56,17 @@ class stack_time_parts : public stack_time_sums {
          attention_time(rates, larger(s.tokens * s.heads / s.sequence, extent_t{1}), s.sequence, s.head_dim, backward));
   }
   constexpr void pass(extent_t bytes) { note(stack_part::passes, streamed_time(rates, bytes)); }
-  constexpr void rows(extent_t bytes) { note(stack_part::passes, streamed_rows_time(rates, bytes)); }
+  constexpr void rows(extent_t bytes) { note(stack_part::passes, detail::streamed_rows_time(rates, bytes)); }
   /// Kernels of so few bytes that they take as long as their edges.
   constexpr void small(extent_t count) {
-    note(stack_part::passes, latencies(count, kernel_edges));
+    note(stack_part::passes, latencies(count, detail::kernel_edges));
     kernels += count - 1;
   }
   constexpr void copy(extent_t bytes) {
     if (bytes > 0) note(stack_part::copies, streamed_time(rates, bytes));
   }
-  constexpr void loss(extent_t bytes) { note(stack_part::loss, loss_time(rates, bytes)); }
-  constexpr void update(extent_t bytes) { note(stack_part::update, update_time(rates, bytes)); }
+  constexpr void loss(extent_t bytes) { note(stack_part::loss, detail::loss_time(rates, bytes)); }
+  constexpr void update(extent_t bytes) { note(stack_part::update, detail::update_time(rates, bytes)); }
 
   /// A kernel of that price.
   constexpr void note(stack_part p, const time_cost& price) {

@@ -62,7 +62,7 @@ constexpr stack_serving_time serving_time(const stack_sizes& s, const stack_time
 constexpr stack_serving_time stack_decode_time(const decoder& d, int tp, extent_t sequences, extent_t context,
                                                const device_value& device) {
   const stack_sizes s = detail::serving_sizes(d, tp, sequences, 1);
-  const operator_rates rates = rates_of(device);
+  const operator_rates rates = detail::rates_of(device);
   stack_time_parts layer(rates, s), head(rates, s);
   const extent_t stream = s.tokens * s.hidden;
   for (int branch = 0; branch < 2; ++branch) {
@@ -89,7 +89,7 @@ constexpr stack_serving_time stack_decode_time(const decoder& d, int tp, extent_
 constexpr stack_serving_time stack_prefill_time(const decoder& d, int tp, extent_t sequences, extent_t tokens,
                                                 const device_value& device) {
   const stack_sizes s = detail::serving_sizes(d, tp, sequences, tokens);
-  const operator_rates rates = rates_of(device);
+  const operator_rates rates = detail::rates_of(device);
   stack_time_parts layer(rates, s), head(rates, s);
   stack_kernels<stack_time_parts>(s, layer).forward(false);
   head.pass(4 * s.tokens * s.hidden);  // embedding

@@ -43,7 +43,7 @@ class stack_walk {
   constexpr stack_walk(const stack_sizes& sizes, Memory& memory)
       : s(sizes), m(memory), groups(start(s, m), m), block(s, m) {
     for (int of = 0; of < 2; ++of) m.allocate(index_bytes * s.tokens, memory_class::inputs, main);
-    for (const extent_t bytes : {single_bytes, half_bytes, half_bytes})
+    for (const extent_t bytes : {detail::single_bytes, detail::half_bytes, detail::half_bytes})
       m.allocate(bytes * s.sequence * s.head_dim, memory_class::inputs, main);
     if (const extent_t neighbours = (s.is_first ? 0 : 1) + (s.is_last ? 0 : 1); neighbours > 0)
       m.allocate(neighbours * s.micro_batches * handed_bytes(), memory_class::buffers, main);
@@ -83,7 +83,8 @@ class stack_walk {
   constexpr void drop(int& number) { groups.drop(number); }
   constexpr int activation(extent_t bytes) { return m.allocate(bytes, memory_class::activations, main); }
   constexpr void add_gradient(stack_group& g, extent_t elements) {
-    g.gradient.push(m.allocate((s.autocast ? single_bytes : half_bytes) * elements, memory_class::gradients, main));
+    g.gradient.push(
+        m.allocate((s.autocast ? detail::single_bytes : detail::half_bytes) * elements, memory_class::gradients, main));
   }
 
   /// A micro-batch between its forward and its backward pass.
@@ -93,7 +94,7 @@ class stack_walk {
     growing_array<int> input{};  ///< of each block, and what the last one gives
     growing_array<stack_kept> kept{};
   };
-  constexpr extent_t logits_bytes() const { return half_bytes * s.tokens * s.vocabulary; }
+  constexpr extent_t logits_bytes() const { return detail::half_bytes * s.tokens * s.vocabulary; }
   /// What a stage hands to the next one.
   constexpr extent_t handed_bytes() const { return s.stream_bytes() * s.shard_tokens * s.hidden; }
 
@@ -144,15 +145,15 @@ class stack_walk {
     p.normed = block.gathered(block.normed(p.norm, true));
     if (!s.keeps_residuals()) drop(p.input[static_cast<int>(s.layers)]);
     if (s.autocast) {
-      head_weight = m.allocate(half_bytes * s.vocabulary * s.hidden, memory_class::buffers, main);
+      head_weight = m.allocate(detail::half_bytes * s.vocabulary * s.hidden, memory_class::buffers, main);
       drop(p.normed);
-      p.normed = activation(half_bytes * s.tokens * s.hidden);
+      p.normed = activation(detail::half_bytes * s.tokens * s.hidden);
     }
     int logits = activation(logits_bytes());
     drop(groups.gathering);
     if (s.reshards) groups.drop(groups.root.whole);
     m.enter(stack_moment::loss);
-    const extent_t single = single_bytes * s.tokens * s.vocabulary;
+    const extent_t single = detail::single_bytes * s.tokens * s.vocabulary;
     int copied = activation(single);
     if (s.is_stage()) {
       outputs.push(logits);
@@ -169,7 +170,7 @@ class stack_walk {
 
   /// Of loss, head and last norm; returns the gradient of what the last block gives.
   constexpr int head_backward(pass& p) {
-    const extent_t single = single_bytes * s.tokens * s.vocabulary;
+    const extent_t single = detail::single_bytes * s.tokens * s.vocabulary;
     int of_loss = activation(single), of_copy = activation(single);
     drop(of_loss);
     drop(p.log_softmax);
@@ -184,7 +185,7 @@ class stack_walk {
     stack_group& last = groups.block[static_cast<int>(s.layers) - 1];
     if (last.whole.empty()) groups.prefetched = groups.gather(last);
     if (workspaces == 1) add_workspace();
-    int of_normed = activation(half_bytes * s.tokens * s.hidden);
+    int of_normed = activation(detail::half_bytes * s.tokens * s.hidden);
     groups.root.gradient.push(block.weight(s.vocabulary * s.hidden));
     drop(of_logits);
     drop(p.normed);

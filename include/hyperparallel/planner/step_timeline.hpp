@@ -21,8 +21,12 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Of a segment, at most.
 inline constexpr extent_t timeline_repetitions = 128;
+
+}  // namespace detail
 
 /// A step of the program in one round.
 struct timeline_span {

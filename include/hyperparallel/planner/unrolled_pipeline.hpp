@@ -53,6 +53,8 @@ struct unrolled_pipeline {
   }
 };
 
+namespace detail {
+
 /// The pipeline of a decoder's plan, with the layers of each stage.
 constexpr pipeline_value pipeline_value_of(const decoder& d, const decoder_plan& plan) {
   pipeline_value p{.schedule = &schedule_of(plan), .ranks = plan.pp, .chunks = plan.chunks};
@@ -63,17 +65,19 @@ constexpr pipeline_value pipeline_value_of(const decoder& d, const decoder_plan&
   return p;
 }
 
+}  // namespace detail
+
 /// Within `memory` bytes of a device; not asked of one stage, or of more than `most_simulated_devices` devices in a stage.
 /// Precondition: `check_plan` says ok, and the plan is countable.
 constexpr unrolled_pipeline unroll_pipeline(const decoder& d, const decoder_plan& plan, const plan_prices& prices,
                                             extent_t memory, extent_t most_steps = most_unrolled_steps) {
   unrolled_pipeline u;
-  if (plan.pp < 2 || device_count_of(plan) / plan.pp > most_simulated_devices) return u;
+  if (plan.pp < 2 || device_count_of(plan) / plan.pp > detail::most_simulated_devices) return u;
   const graph g = training_graph_of(d, plan, true);
   u.steps = extent_t{g.op.size} * g.micro_batches;
   u.code = unrolled_pipeline_code::has_too_many_steps;
   if (u.steps > most_steps) return u;
-  pipelined_program one = partition(g, strategy_of(plan), pipeline_value_of(d, plan));
+  pipelined_program one = partition(g, strategy_of(plan), detail::pipeline_value_of(d, plan));
   u.code = unrolled_pipeline_code::stages_are_refused;
   if (!one.ok()) return u;
   u.steps = one.program.step.size;

@@ -45,7 +45,11 @@ enum class weight_map : unsigned char {
   embedding,
   head
 };
+namespace detail {
+
 inline constexpr int layer_map_count = 24;
+
+}  // namespace detail
 
 /// A number format and what blocks of a map have beside their elements.
 struct weight_format {
@@ -77,8 +81,9 @@ struct weight_storage {
   constexpr bool empty() const { return number.empty(); }
   static constexpr int place_of(weight_map map, extent_t layer, extent_t layers) {
     const int m = static_cast<int>(map);
-    return m < layer_map_count ? static_cast<int>(layer) * layer_map_count + m
-                               : static_cast<int>(layers) * layer_map_count + m - layer_map_count;
+    return m < detail::layer_map_count
+               ? static_cast<int>(layer) * detail::layer_map_count + m
+               : static_cast<int>(layers) * detail::layer_map_count + m - detail::layer_map_count;
   }
   /// The format of a map, or null where it is not converted. Precondition: not empty.
   constexpr const weight_format* format_of(weight_map map, extent_t layer, extent_t layers) const {

@@ -117,7 +117,7 @@ constexpr extent_t longest_path(const sharded_program& p, unsigned phases, const
 /// What each step of a program takes on a device: what its copies between memory tiers are planned by. Domain: the program has
 /// no such copies yet.
 constexpr row_prices prices_of_steps(const sharded_program& p, const program_moves& moves, const device_value& d) {
-  const growing_array<move_load> load = loads_of_moves(p, moves);
+  const growing_array<move_load> load = detail::loads_of_moves(p, moves);
   const detail::program_prices prices{p, moves, load, d, moves.links};
   detail::bucket_prices<detail::program_prices> in_buckets(p, prices, moves.links);
   row_prices out;
@@ -133,7 +133,7 @@ constexpr row_prices prices_of_steps(const sharded_program& p, const program_mov
 
 /// Of a run of the program on a device; its moves are priced on the links that they were chosen on.
 constexpr row_prices prices_of_rows(const lowered_program& l, const lowered_run& r, const device_value& d) {
-  const growing_array<move_load> load = loads_of_moves(l.program, l.pulls.moves);
+  const growing_array<move_load> load = detail::loads_of_moves(l.program, l.pulls.moves);
   const detail::program_prices prices{l.program, l.pulls.moves, load, d, l.pulls.moves.links};
   detail::bucket_prices<detail::program_prices> moves(l.program, prices, l.pulls.moves.links);
   row_prices out;
@@ -141,7 +141,7 @@ constexpr row_prices prices_of_rows(const lowered_program& l, const lowered_run&
   for (int i = 0; i < r.plan.row.size && out.code == cost_code::ok;) {
     const program_step& s = l.program.step[r.plan.row[i].step];
     if (s.is_move && cache_operator_of(l.program, l.program.move[s.index]) == cache_operator::within_tier) {
-      detail::price_move(moves, l.pulls.of(s.index), s, ranks_of_part(l.program, r.plan.row[i].part), out);
+      detail::price_move(moves, l.pulls.of(s.index), s, detail::ranks_of_part(l.program, r.plan.row[i].part), out);
       i = out.duration.size;
       continue;
     }
@@ -158,7 +158,7 @@ constexpr row_prices prices_of_rows(const lowered_program& l, const lowered_run&
 /// waits let it.
 constexpr plan_timeline play(const program_plan& plan, const growing_array<extent_t>& duration,
                              extent_t synchronisation = 0) {
-  const int per_rank = queues_per_rank(plan.machine);
+  const int per_rank = detail::queues_per_rank(plan.machine);
   const auto queue_of = [&](int word) {
     return plan.of_class ? plan.part_of_rank(word / per_rank) * per_rank + word % per_rank : word;
   };
@@ -169,7 +169,7 @@ constexpr plan_timeline play(const program_plan& plan, const growing_array<exten
     const plan_row& row = plan.row[i];
     for (int t = row.first_task; t < row.first_task + plan.tasks_of(row); ++t) {
       const int rank = plan.ranks_of(row.part).first + t - row.first_task;
-      growing_array<extent_t>& queue = ended[queue_of(first_queue(plan.machine, rank, row.kind))];
+      growing_array<extent_t>& queue = ended[queue_of(detail::first_queue(plan.machine, rank, row.kind))];
       extent_t begin = queue.empty() ? 0 : queue.last();
       for (; w < plan.wait_end[t]; ++w) {
         const word_wait& one = plan.wait[w];

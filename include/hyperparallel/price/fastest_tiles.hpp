@@ -18,7 +18,11 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 inline constexpr int most_tiles_tried = 64;
+
+}  // namespace detail
 
 struct tiles_chosen {
   lowered_program lowered;  ///< with its times
@@ -38,7 +42,7 @@ constexpr tiles_chosen lower_in_fastest_tiles(const sharded_program& p, lowering
   best.lowered = clocked(lower_training(p, whole), d, how.synchronisation);
   best.untiled = best.lowered.times.makespan;
   if (!how.tiles.empty()) how.step_duration = prices_of_steps(p, kinds_of_moves(p, how.topology), d).duration;
-  for (int tiles = 2; tiles <= most_tiles_tried && best.ok() && !how.tiles.empty(); tiles *= 2) {
+  for (int tiles = 2; tiles <= detail::most_tiles_tried && best.ok() && !how.tiles.empty(); tiles *= 2) {
     how.most_tiles = tiles;
     lowered_program next = clocked(lower_training(p, how), d, how.synchronisation);
     if (next.status.code == lowering_code::tiles_match_nothing ||

@@ -36,7 +36,7 @@ constexpr growing_array<std::int64_t> layer_weights(const sharded_program& p, co
     const program_compute& c = p.compute.item[s.index];
     int o = c.op;
     if (p.graph.op.item[o].forward >= 0) o = p.graph.op.item[o].forward;
-    const time_cost time = price_of_compute(d, p, s.index).time;
+    const time_cost time = detail::price_of_compute(d, p, s.index).time;
     if (!time.ok()) return {};
     const bool is_of_a_layer = layer[o] >= 0;
     weight[is_of_a_layer ? layer[o] : o < first ? 0 : layers - 1] += time.picoseconds;

@@ -18,7 +18,11 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 inline constexpr int most_lookahead = 64;
+
+}  // namespace detail
 
 /// A lowered step of training with its times.
 struct clocked_plan {

@@ -36,6 +36,8 @@ struct module_times {
   constexpr bool ok() const { return !of.empty(); }
 };
 
+namespace detail {
+
 /// The table with all modules on one group of ranks 0 to `ranks` - 1.
 constexpr group_table on_one_group(const group_table& modules, int ranks) {
   group_table t;
@@ -79,6 +81,8 @@ constexpr module_times times_of_modules(const graph& g, const group_table& modul
   return times_of_modules(g, plan, d);
 }
 
+}  // namespace detail
+
 /// What `split_devices` takes: a step of each module on `sizes` of devices, under the strategy that `strategy_of` gives so many;
 /// sizes that the model cannot be cut for are left out.
 template <class StrategyOf>
@@ -86,7 +90,7 @@ constexpr growing_array<module_load> loads_of_modules(const graph& g, const grou
                                                       const device_value& d, const StrategyOf& strategy_of) {
   growing_array<module_load> load(modules.placed.size);
   for (int n = 1; n <= devices; ++n) {
-    const module_times t = times_of_modules(g, modules, strategy_of(n), d);
+    const module_times t = detail::times_of_modules(g, modules, strategy_of(n), d);
     for (int m = 0; m < t.of.size; ++m) load[m].choice.push({n, t.of[m].step(g.micro_batches)});
   }
   return load;
@@ -132,7 +136,7 @@ constexpr part_times times_of_parts(const lowered_program& l, const device_value
   }
   out.makespan = makespan;
   out.computed = static_cast<growing_array<extent_t>&&>(computed);
-  for (int k = 0; k < parts; ++k) out.ranks.push(ranks_of_part(l.program, k));
+  for (int k = 0; k < parts; ++k) out.ranks.push(detail::ranks_of_part(l.program, k));
   return out;
 }
 

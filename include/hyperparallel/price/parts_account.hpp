@@ -12,6 +12,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// The program with the steps of one part alone; what other parts hold is there without bytes.
 constexpr sharded_program only_part(const sharded_program& p, int part) {
   sharded_program own = p;
@@ -26,18 +28,20 @@ constexpr sharded_program only_part(const sharded_program& p, int part) {
   return own;
 }
 
+}  // namespace detail
+
 constexpr step_account account_of_parts(const sharded_program& p, const program_moves& moves, const device_value& d) {
   step_account a = detail::account_head(p, d, moves.links);
   if (p.status.code != strategy_code::ok || !a.hardware.ok()) return a;
-  const growing_array<move_load> load = loads_of_moves(p, moves);
+  const growing_array<move_load> load = detail::loads_of_moves(p, moves);
   a.whole_bytes = whole_bytes(p);
   a.memory = memory_account{};
   extent_t longest = -1;
   for (int part = 0; part < parts_of(p); ++part) {
-    const sharded_program own = only_part(p, part);
-    const memory_account memory = memory_account_of(own, moves, storage_uses(own), 1, part);
+    const sharded_program own = detail::only_part(p, part);
+    const memory_account memory = detail::memory_account_of(own, moves, storage_uses(own), 1, part);
     if (memory.peak > a.memory.peak) a.memory = memory;
-    const work_total work = total_work(own);
+    const work_total work = detail::total_work(own);
     const extent_t flops = work.flops[static_cast<int>(compute_unit::matrix)];
     if (flops <= longest) continue;
     longest = flops;

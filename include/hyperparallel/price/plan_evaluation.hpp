@@ -51,6 +51,8 @@ struct busy_times {
   friend constexpr bool operator==(const busy_times&, const busy_times&) = default;
 };
 
+namespace detail {
+
 /// Calls `visit(step, busy_times)` for each step that they count.
 template <class Visit>
 constexpr void visit_busy(const sharded_program& p, const pipeline_form& form, const priced_program& prices,
@@ -91,6 +93,8 @@ constexpr time_cost hop_time(const sharded_program& p, const pipeline_form& form
   return latencies(2 * (form.micro_batches + form.degree - 1), once.picoseconds);
 }
 
+}  // namespace detail
+
 /// Calls `visit(storage, first step, part of memory)` with what each storage certainly holds when forward has ended: homes,
 /// and activations kept for backward, of `in_flight` micro-batches in a pipeline.
 template <class Visit>
@@ -99,14 +103,14 @@ constexpr void visit_kept_memory(const sharded_program& p, const pipeline_form& 
   constexpr int unused = -1;
   growing_array<int> first(p.storage.size, unused), last(p.storage.size, unused);
   for (int i = 0; i < p.step.size; ++i)
-    visit_values(p, p.step[i], [&](int v, bool) {
+    detail::visit_values(p, p.step[i], [&](int v, bool) {
       if (first[p.value[v].storage] == unused) first[p.value[v].storage] = i;
       last[p.value[v].storage] = i;
     });
   for (int s = 0; s < p.storage.size; ++s) {
     const graph_tensor& t = p.graph.tensor[p.storage[s].tensor];
     if (p.storage[s].home) {
-      visit(s, first[s], form.held(t.segment).of(p.storage[s].bytes * repeats_of(p.graph, t.segment)));
+      visit(s, first[s], form.held(t.segment).of(p.storage[s].bytes * detail::repeats_of(p.graph, t.segment)));
       continue;
     }
     if (first[s] == unused || p.step[first[s]].phase != graph_phase::forward ||
@@ -115,7 +119,7 @@ constexpr void visit_kept_memory(const sharded_program& p, const pipeline_form& 
     const int segment = p.step[first[s]].segment;
     const bool carried = segment >= 0 && p.storage[s].tensor == p.graph.segment[segment].carried_out;
     const bool entering = segment >= 0 && p.storage[s].tensor == p.graph.segment[segment].carried_in;
-    const extent_t times = carried || entering ? 1 : repeats_of(p.graph, segment);
+    const extent_t times = carried || entering ? 1 : detail::repeats_of(p.graph, segment);
     visit(s, first[s], form.kept(segment, in_flight).of(p.storage[s].bytes * times));
   }
 }
@@ -165,17 +169,17 @@ constexpr plan_evaluation evaluate_program_here(const sharded_program& p, int pi
   return e;
 }
 
-}  // namespace detail
-
 /// The evaluation of a program that is there already. O(steps · repetitions played).
 constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipeline, plan_prices& prices) {
   HYPERPARALLEL_TWIN(detail::evaluate_program_in_library(p, pipeline, prices));
   return detail::evaluate_program_here(p, pipeline, prices);
 }
 
+}  // namespace detail
+
 /// Partitions and evaluates. The strategy's mesh is that of one stage.
 constexpr plan_evaluation evaluate_plan(const graph& g, const strategy_value& s, int pipeline, plan_prices& prices) {
-  return evaluate_program(partition(g, s), pipeline, prices);
+  return detail::evaluate_program(partition(g, s), pipeline, prices);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -31,8 +31,12 @@ constexpr const char* name_of(axis_order o) {
   return names[static_cast<int>(o)];
 }
 
+namespace detail {
+
 /// Stage 3 of ZeRO, but for parameters that stay gathered from forward to backward: as hybrid sharding at level 2.
 inline constexpr int zero_gathered_once = 4;
+
+}  // namespace detail
 
 struct plan_frame {
   int dp = 1, ep = 1, cp = 1, x = 1, tp = 1;
@@ -83,6 +87,8 @@ constexpr mesh_value mesh_of(const plan_frame& f) {
   }
   return make_mesh(kept_name, count, kept, count).mesh;
 }
+
+namespace detail {
 
 /// Extent of the dim of this name; 1 where the graph has none.
 constexpr extent_t dim_extent(const graph& g, const char* name) {
@@ -139,5 +145,7 @@ constexpr void visit_frames(const graph& g, int devices, const search_limits& mo
       }
   }
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

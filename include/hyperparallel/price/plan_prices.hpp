@@ -31,7 +31,7 @@ class plan_prices {
 
   /// Of one execution of compute step `c`.
   constexpr priced_step of_compute(const sharded_program& p, int c) {
-    const priced_step price = price_of_compute(device_, p, c);
+    const priced_step price = detail::price_of_compute(device_, p, c);
     tell(price.time);
     return price;
   }

@@ -20,6 +20,8 @@ struct product_shape {
   friend constexpr bool operator==(const product_shape&, const product_shape&) = default;
 };
 
+namespace detail {
+
 /// Of a contraction of two operands on one device: factors of the result that both have count, those of one are rows, those
 /// of the other columns.
 constexpr product_shape product_shape_of(const local_work& w) {
@@ -50,5 +52,7 @@ constexpr time_cost product_time(const device_value& d, extent_t flops, const pr
   if (padded.overflow) return {cost_code::overflow, longest_time};
   return work_time(padded.value, 1, 1, peak, d.gmm_cold);
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -15,9 +15,7 @@
 #include <hyperparallel/hardware/operator_time.hpp>
 #include <hyperparallel/price/product_shape.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 constexpr efficiency share_of_attention(const attention_operands& a, const local_work& w) {
   const tensor_factors &queries = w.rule->operand[a.queries], &keys = w.rule->operand[a.keys];
@@ -32,8 +30,6 @@ constexpr efficiency share_of_groups(const product_shape& s, extent_t inner, boo
   return of_table ? grouped_share(s.count, s.count * inner, s.rows, s.columns)
                   : grouped_share(s.count, s.count * s.rows, inner, s.columns);
 }
-
-}  // namespace detail
 
 /// 0 where the operator reaches what any product does. Domain: `w` is the operator's on the device, its extents at least 1.
 constexpr efficiency reached_share(const device_value& d, const graph& g, const graph_operator& o,
@@ -51,4 +47,4 @@ constexpr efficiency reached_share(const device_value& d, const graph& g, const 
   return within(detail::share_of_groups(s, larger(w.points / s.results(), extent_t{1}), of_table));
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -18,7 +18,11 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 inline constexpr extent_t most_simulated_devices = 2048;
+
+}  // namespace detail
 
 enum class simulated_plan_code : unsigned char {
   ok,        ///< by the clock of the plan
@@ -40,7 +44,7 @@ constexpr const char* to_text(simulated_plan_code c) {
                                    "more than 2048 devices of a stage are not simulated",
                                    "the program is not lowered",
                                    "its addresses exceed the memory"};
-  return enum_text<simulated_plan_code::exceeds_memory>(texts, c);
+  return detail::enum_text<simulated_plan_code::exceeds_memory>(texts, c);
 }
 
 struct simulated_plan {

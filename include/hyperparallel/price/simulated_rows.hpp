@@ -26,6 +26,8 @@ struct simulation_counts {
   friend constexpr bool operator==(const simulation_counts&, const simulation_counts&) = default;
 };
 
+namespace detail {
+
 /// Puts `row` at place `at` of a list, before what stood there.
 template <class Rows, class Row>
 constexpr void enter_at(Rows& rows, int at, const Row& row) {
@@ -33,6 +35,8 @@ constexpr void enter_at(Rows& rows, int at, const Row& row) {
   for (int i = rows.size - 1; i > at; --i) rows[i] = rows[i - 1];
   rows[at] = row;
 }
+
+}  // namespace detail
 
 /// Simulates row `at`, and puts it where its time belongs. False, without the row, where its addresses exceed the memory.
 template <class Rows, class Simulate>
@@ -44,7 +48,7 @@ constexpr bool simulate_row(Rows& rows, int at, const Simulate& simulate) {
   if (row.simulated.code == simulated_plan_code::exceeds_memory) return false;
   int place = rows.size;
   while (place > 0 && rows[place - 1].time() > row.time()) --place;
-  enter_at(rows, place, row);
+  detail::enter_at(rows, place, row);
   return true;
 }
 

@@ -101,12 +101,16 @@ constexpr decoder_part part_of(const sharded_program& p, const program_step& s) 
   return detail::part_called(g.name_of_op(op), g.op[op].phase);
 }
 
+namespace detail {
+
 /// The head accumulates itself what it contributes to the gradient of a tied table, as it does in a stage of its own.
 /// Domain: a decoder's step of training, no segment folded.
 constexpr void accumulate_by_part(graph& g) {
   stage_cut head = cut_by_names(g, {{"*head.*", 1}}, 2);
   accumulate_by_stage(g, head);
 }
+
+}  // namespace detail
 
 class passes_of_parts {
  public:

@@ -23,8 +23,12 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Forwards of all stages and micro-batches that are replayed one by one.
 inline constexpr extent_t most_replayed_passes = extent_t{1} << 21;
+
+}  // namespace detail
 
 struct stage_replay {
   extent_t busy = 0;    ///< of the busiest rank with its micro-batches

@@ -74,10 +74,10 @@ constexpr step_account account_of(const sharded_program& p, const program_moves&
   step_account a = detail::account_head(p, d, moves.links);
   block_duration.clear();
   if (p.status.code != strategy_code::ok || !a.hardware.ok()) return a;
-  const growing_array<move_load> load = loads_of_moves(p, moves);
-  a.memory = memory_account_of(p, moves, uses);
+  const growing_array<move_load> load = detail::loads_of_moves(p, moves);
+  a.memory = detail::memory_account_of(p, moves, uses);
   a.whole_bytes = whole_bytes(p);
-  a.work = total_work(p);
+  a.work = detail::total_work(p);
   a.traffic = traffic_of(p, moves, load);
   a.times = estimate_step(p, moves, load, d, moves.links, block_duration);
   return a;

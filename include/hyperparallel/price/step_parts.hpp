@@ -37,7 +37,7 @@ class step_parts {
     s.made = first_layout(program, parts.part[p].leaves);
     if (const int o = sum_of[p]; o >= 0) {
       const factor_rule& rule = program.graph.rule_of(program.graph.op[o]);
-      s.wanted = layout_of_result(rule, 0, layouts.place(program.graph, o), program.mesh.shape);
+      s.wanted = detail::layout_of_result(rule, 0, layouts.place(program.graph, o), program.mesh.shape);
     }
     const int segment = parts.part[p].segment;
     if (segment >= 0)

@@ -27,6 +27,8 @@ struct step_times {
   }
 };
 
+namespace detail {
+
 /// The rate at which a device multiplies elements of a type.
 constexpr number_format multiply_format(data_type type) {
   switch (type) {
@@ -84,6 +86,8 @@ constexpr data_type computed_type(const graph& g, const graph_operator& o) {
   return o.operand_count == 0 || result == data_type::f64 ? result : g.tensor.item[o.operand[0]].type;
 }
 
+}  // namespace detail
+
 /// What one step takes by itself, and which unit is busy.
 struct priced_step {
   time_cost time{};
@@ -129,8 +133,6 @@ constexpr priced_step price_of_compute_here(const device_value& d, const sharded
   return {time, w.unit};
 }
 
-}  // namespace detail
-
 /// Of compute step `c`, or of a tile of it.
 constexpr priced_step price_of_compute(const device_value& d, const sharded_program& p, int c,
                                        const step_tile& tile = {}) {
@@ -157,5 +159,7 @@ constexpr bool joins_numbers(const sharded_program& p, const program_step& s) {
   const graph_operator& o = p.graph.op.item[p.compute.item[s.index].op];
   return !p.graph.value_of(o).is_norm_term && o.result_count > 0 && p.graph.tensor.item[o.result[0]].shape.rank == 0;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -24,6 +24,8 @@ constexpr const char* name_of(traffic_class c) {
   return names[static_cast<int>(c)];
 }
 
+namespace detail {
+
 /// Gradients of parameters, accumulated ones too; any other gradient is an activation's.
 constexpr traffic_class traffic_class_of(const graph& g, int tensor) {
   const graph_tensor& t = g.tensor[tensor];
@@ -42,6 +44,8 @@ constexpr traffic_class traffic_class_of(const graph& g, int tensor) {
   }
   return traffic_class::activations;
 }
+
+}  // namespace detail
 
 /// What travels along exactly the axes of a mask, bit a for axis a.
 struct axes_traffic {
@@ -116,7 +120,7 @@ constexpr traffic_account traffic_of(const sharded_program& p, const program_mov
     a.bytes += bytes;
     a.moves += times;
     a.by_phase[static_cast<int>(s.phase)] += bytes;
-    a.by_class[static_cast<int>(traffic_class_of(p.graph, tensor))] += bytes;
+    a.by_class[static_cast<int>(detail::traffic_class_of(p.graph, tensor))] += bytes;
     detail::add_axes(a, k.axes, bytes, times);
     if (load.size == 0) return;
     weight.item[moves.of.item[s.index]] += bytes_of(p.graph.tensor.item[tensor].type) * times;
@@ -124,8 +128,8 @@ constexpr traffic_account traffic_of(const sharded_program& p, const program_mov
   });
   for (int k = 0; k < load.size; ++k)
     for (int l = 0; l < max_link_levels && runs.item[k] > 0; ++l) {
-      a.by_level[l] += elements_over(load.item[k], l) * weight.item[k];
-      a.messages[l] += messages_over(load.item[k], l) * runs.item[k];
+      a.by_level[l] += detail::elements_over(load.item[k], l) * weight.item[k];
+      a.messages[l] += detail::messages_over(load.item[k], l) * runs.item[k];
     }
   return a;
 }

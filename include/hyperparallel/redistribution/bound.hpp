@@ -20,6 +20,8 @@ constexpr extent_t least_received(const layout_value& source, const layout_value
   return volume(wanted) - volume(intersection(wanted, slice_at(source, s, c)));
 }
 
+namespace detail {
+
 /// Axes that shard a dim which the other side cuts differently; bit a of the mask is axis a. Positions that differ
 /// along other axes alone have the same boxes, moved as a whole; where a dim is padded, coordinate 0 has the largest.
 constexpr unsigned changed_axes(const layout_value& source, const layout_value& target) {
@@ -39,6 +41,8 @@ constexpr unsigned changed_axes(const layout_value& source, const layout_value& 
   return mask;
 }
 
+}  // namespace detail
+
 struct received_bound {
   extent_t maximum = 0;   ///< over positions
   extent_t sum = 0;       ///< over positions; 0 where that leaves 64 bits
@@ -54,9 +58,9 @@ constexpr received_bound enumerate_bound(const layout_value& source, const layou
                                          unsigned along = ~0u) {
   received_bound b;
   int source_stride[max_cuts] = {}, target_stride[max_cuts] = {};
-  for (int i = 0; i < source.cut_count; ++i) source_stride[i] = stride_of(source.mesh, source.cut[i]);
-  for (int i = 0; i < target.cut_count; ++i) target_stride[i] = stride_of(target.mesh, target.cut[i]);
-  const shard_counts held = count_shards(source), wanted = count_shards(target);
+  for (int i = 0; i < source.cut_count; ++i) source_stride[i] = detail::stride_of(source.mesh, source.cut[i]);
+  for (int i = 0; i < target.cut_count; ++i) target_stride[i] = detail::stride_of(target.mesh, target.cut[i]);
+  const shard_counts held = detail::count_shards(source), wanted = detail::count_shards(target);
   extent_t source_chunk[max_dims] = {}, target_chunk[max_dims] = {};
   for (int d = 0; d < s.rank; ++d) {
     source_chunk[d] = larger(1, ceil_divide(s.extent[d], held.of[d]));

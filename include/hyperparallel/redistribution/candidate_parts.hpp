@@ -10,9 +10,7 @@
 #include <hyperparallel/redistribution/candidates.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 move_parts parts_of_candidate_in_library(const layout_value& source, const layout_value& target, const shape& s,
                                          move_candidate candidate, const interconnect& links);
@@ -31,8 +29,6 @@ constexpr move_parts parts_of_candidate_here(const layout_value& source, const l
   parts.part[0] = plan_move(source, target, s);
   return parts;
 }
-
-}  // namespace detail
 
 /// Domain: `plan_move` accepts the pair and the candidate can be built.
 constexpr move_parts parts_of_candidate(const layout_value& source, const layout_value& target, const shape& s,
@@ -56,4 +52,4 @@ constexpr extent_t most_received_by_steps(const move_parts& parts) {
   return n;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -31,8 +31,12 @@ struct move_certificate {
   }
 };
 
+namespace detail {
+
 /// Positions of both sides up to which the type of a move certifies it; `certify` itself knows no limit.
 inline constexpr extent_t max_certified_positions = extent_t{1} << 20;
+
+}  // namespace detail
 
 namespace diag {
 template <class From, class To, class Positions>

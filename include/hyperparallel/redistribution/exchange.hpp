@@ -47,6 +47,8 @@ struct receiver {
   extent_t boxes = 1;              ///< product of `pieces`; 0 when the target box is empty
 };
 
+namespace detail {
+
 /// Prepares a receiver that wants `wanted`; senders have the coordinates of `base` on what does not shard the source.
 /// Domain: `source` accepts `s`. O(dims + cuts).
 constexpr receiver receiver_of_box(const layout_value& source, const shape& s, const box& wanted,
@@ -67,6 +69,8 @@ constexpr receiver receiver_of_box(const layout_value& source, const shape& s, c
   return r;
 }
 
+}  // namespace detail
+
 /// Prepares the receiver at `c` of the same mesh. Domain: both layouts accept `s`. O(dims + cuts).
 constexpr receiver receiver_at(const layout_value& source, const layout_value& target, const shape& s,
                                const replica_choice& replicas, const coordinate& c) {
@@ -81,7 +85,7 @@ constexpr receiver receiver_at(const layout_value& source, const layout_value& t
     const cut& x = source.cut[i];
     if (replicas.axis[x.axis] != x.axis) base.at[x.axis] = c.at[x.axis];
   }
-  return receiver_of_box(source, s, slice_at(target, s, c), base);
+  return detail::receiver_of_box(source, s, slice_at(target, s, c), base);
 }
 
 /// The k-th box, 0 ≤ k < r.boxes, in row-major order of source pieces. O(dims + cuts).
@@ -99,7 +103,7 @@ constexpr exchange_box box_at(const layout_value& source, const receiver& r, ext
       const cut& x = source.cut[i];
       const int value = static_cast<int>(piece % x.size);
       piece /= x.size;
-      sender.at[x.axis] += (value - digit_of(source.mesh, x, sender.at[x.axis])) * stride_of(source.mesh, x);
+      sender.at[x.axis] += (value - digit_of(source.mesh, x, sender.at[x.axis])) * detail::stride_of(source.mesh, x);
     }
   }
   b.sender = position_of(source.mesh, sender);

@@ -96,10 +96,11 @@ class fastest_moves {
                               const exchange_form& form, extent_t element_bytes) {
     const extent_t elements = element_count(s).value;
     if (form.steps == 0 || elements == 0) return move_load();
-    if (net_.kind == interconnect_kind::full_mesh) return fastest_on_mesh(source, target, s, net_, element_bytes);
-    if (const extended_pair longer = extend(source, target, s); longer.exists)
+    if (net_.kind == interconnect_kind::full_mesh)
+      return detail::fastest_on_mesh(source, target, s, net_, element_bytes);
+    if (const detail::extended_pair longer = detail::extend(source, target, s); longer.exists)
       return load_of(longer.source, longer.target, longer.shape, element_bytes);
-    const refined_move refined = refine_move(source, target, s, form.kind, net_);
+    const refined_move refined = detail::refine_move(source, target, s, form.kind, net_);
     for (const candidate_loads& one : known_)
       if (one.form == form && one.source == source && one.target == target &&
           detail::are_cut_alike(one.refined, refined) &&
@@ -114,12 +115,12 @@ class fastest_moves {
   constexpr move_load load_of(const layout_value& source, const layout_value& target, const shape& s,
                               extent_t element_bytes) {
     const move_plan plan = plan_move(source, target, s);
-    return load_of(source, target, s, {plan.kind, plan.step_count, reads_nearest(plan)}, element_bytes);
+    return load_of(source, target, s, {plan.kind, plan.step_count, detail::reads_nearest(plan)}, element_bytes);
   }
   /// Of that candidate, which can be built; not connected where the links do not carry it.
   constexpr move_load load_by(const layout_value& source, const layout_value& target, const shape& s,
                               move_candidate candidate, extent_t element_bytes) const {
-    const move_parts parts = parts_of_candidate(source, target, s, candidate, net_);
+    const move_parts parts = detail::parts_of_candidate(source, target, s, candidate, net_);
     move_load load;
     if (net_.kind == interconnect_kind::full_mesh)
       load = detail::load_of_parts(parts, net_);

@@ -83,6 +83,8 @@ constexpr flat_receiver receiver_of(const flat_step& f, int position) {
   return r;
 }
 
+namespace detail {
+
 /// A stretch: where the receiver stands, seen from its own block and from the other side's.
 struct flat_stretch {
   extent_t flat = 0;
@@ -106,6 +108,8 @@ constexpr flat_stretch stretch_at(const flat_step& f, const flat_receiver& r) {
   return s;
 }
 
+}  // namespace detail
+
 /// The next transfer in flat order, those from the receiver to itself included; false at the end. None is empty.
 /// O(dims + cuts), and O(holders · lookup) where terms meet in two steps.
 constexpr bool next_transfer(const flat_step& f, flat_receiver& r, flat_transfer& t) {
@@ -114,7 +118,7 @@ constexpr bool next_transfer(const flat_step& f, flat_receiver& r, flat_transfer
   const bool collecting = s.kind == step_kind::collect, spreading = s.kind == step_kind::spread;
   const detail::flat_crossing x{s.source, s.target, f, s.filled};
   while (r.done < r.own.length * r.own.runs) {
-    const flat_stretch here = stretch_at(f, r);
+    const detail::flat_stretch here = detail::stretch_at(f, r);
     const flat_place place = here.place;
     const extent_t flat = here.flat;
     coordinate other = here.at;

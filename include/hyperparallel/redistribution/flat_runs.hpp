@@ -38,6 +38,8 @@ constexpr flat_block runs_of(const box& b, const shape& s) {
   return f;
 }
 
+namespace detail {
+
 constexpr extent_t run_begin(const flat_block& f, extent_t run) {
   extent_t at[max_dims] = {}, flat = 0;
   for (int d = f.lead - 1; d >= 0; --d) {
@@ -48,6 +50,8 @@ constexpr extent_t run_begin(const flat_block& f, extent_t run) {
   for (int d = 0; d < f.block.rank; ++d) flat = flat * f.tensor.extent[d] + f.block.dim[d].begin + at[d];
   return flat;
 }
+
+}  // namespace detail
 
 /// Where an element lies in a block.
 struct flat_place {
@@ -72,6 +76,8 @@ constexpr flat_place place_of(const flat_block& f, extent_t flat) {
   return p;
 }
 
+namespace detail {
+
 /// The first of the devices that have element `flat` under `l`.
 constexpr coordinate first_with(const layout_value& l, const shape& s, extent_t flat) {
   coordinate c;
@@ -86,5 +92,7 @@ constexpr coordinate first_with(const layout_value& l, const shape& s, extent_t 
   }
   return c;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

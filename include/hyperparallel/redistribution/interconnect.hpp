@@ -49,7 +49,7 @@ constexpr interconnect on_full_mesh(const mesh_shape& m, const link_level* links
   interconnect net;
   net.kind = interconnect_kind::full_mesh;
   net.mesh = m;
-  for (int a = 0; is_valid(m) && a < m.axis_count; ++a) net.along[a] = links[a];
+  for (int a = 0; detail::is_valid(m) && a < m.axis_count; ++a) net.along[a] = links[a];
   net.ranks = ranks;
   return net;
 }
@@ -78,6 +78,8 @@ constexpr const link_level& link_at(const interconnect& net, int number) {
   return net.kind == interconnect_kind::full_mesh ? net.along[number] : net.topology.level[number];
 }
 
+namespace detail {
+
 /// A full mesh as hardware has it; axes beyond `max_link_levels` are only counted.
 constexpr full_mesh_value full_mesh_of(const interconnect& net) {
   full_mesh_value m;
@@ -88,6 +90,8 @@ constexpr full_mesh_value full_mesh_of(const interconnect& net) {
   }
   return m;
 }
+
+}  // namespace detail
 
 /// Whether steps can be priced: a valid matrix, positive bandwidths, latencies that are not negative, levels that nest.
 /// O(levels).
@@ -100,14 +104,16 @@ constexpr cost_code check(const interconnect& net) {
     return code == topology_code::bandwidth_is_not_positive ? cost_code::rate_is_not_positive
                                                             : cost_code::ranks_are_not_connected;
   }
-  if (!is_valid(net.mesh)) return cost_code::ranks_are_not_connected;
+  if (!detail::is_valid(net.mesh)) return cost_code::ranks_are_not_connected;
   for (int a = 0; a < net.mesh.axis_count; ++a) {
     if (net.mesh.size[a] > 1 && net.along[a].bandwidth < 1) return cost_code::rate_is_not_positive;
     if (net.along[a].latency < 0) return cost_code::latency_is_negative;
-    if (check_shares(net.along[a]).code != size_share_code::ok) return cost_code::efficiency_is_not_in_0_to_1;
+    if (detail::check_shares(net.along[a]).code != size_share_code::ok) return cost_code::efficiency_is_not_in_0_to_1;
   }
   return cost_code::ok;
 }
+
+namespace detail {
 
 /// The rank at a position of `ranks`, or of the links' own list where that is empty.
 constexpr int rank_on(const interconnect& net, const rank_list& ranks, int position) {
@@ -115,23 +121,25 @@ constexpr int rank_on(const interconnect& net, const rank_list& ranks, int posit
   return net.ranks.count > 0 ? rank_at(net.ranks, at) : at;
 }
 
+}  // namespace detail
+
 /// Why a program's steps cannot be priced, with the place and the numbers: as `check` of its form, where a full mesh has
 /// at most `max_link_levels` axes. Links without a price have none. O(levels).
 constexpr topology_status status_of(const interconnect& net) {
-  return net.kind == interconnect_kind::full_mesh ? check(full_mesh_of(net)) : check(net.topology);
+  return net.kind == interconnect_kind::full_mesh ? check(detail::full_mesh_of(net)) : check(net.topology);
 }
 
 /// Whether the links join the ranks of positions 0 … `positions` - 1. Domain: `status_of` is ok. O(1), with a list of
 /// ranks O(positions).
 constexpr topology_status check_span(const interconnect& net, extent_t positions) {
-  extent_t smallest = rank_on(net, {}, 0), largest = smallest + positions - 1;
+  extent_t smallest = detail::rank_on(net, {}, 0), largest = smallest + positions - 1;
   for (int p = 0; net.ranks.listed && p < positions; ++p) {
-    const extent_t rank = rank_on(net, {}, p);
+    const extent_t rank = detail::rank_on(net, {}, p);
     largest = p == 0 ? rank : largest;
     smallest = rank < smallest ? rank : smallest;
     largest = rank > largest ? rank : largest;
   }
-  if (net.kind == interconnect_kind::full_mesh) return check_span(full_mesh_of(net), smallest, largest);
+  if (net.kind == interconnect_kind::full_mesh) return check_span(detail::full_mesh_of(net), smallest, largest);
   return check_span(net.topology, smallest, largest);
 }
 
@@ -142,6 +150,8 @@ constexpr hardware_status check_hardware(const device_value& d, const interconne
   if (s.topology.code == topology_code::ok) s.topology = check_span(net, positions);
   return s;
 }
+
+namespace detail {
 
 /// Calls `visit(number)` for each link between two ranks: one level; on a full mesh each axis along which they differ,
 /// the innermost first. False where they are not connected. Domain: `status_of` is ok. O(levels).
@@ -163,11 +173,13 @@ constexpr bool visit_links(const interconnect& net, int from, int to, const Visi
   return true;
 }
 
+}  // namespace detail
+
 /// Time of one message between two ranks, over one link after the other. Fails with `ranks_are_not_connected`. O(levels).
 constexpr time_cost transfer_time(const interconnect& net, int from, int to, std::int64_t bytes) {
   time_cost time;
   const bool connected =
-      visit_links(net, from, to, [&](int l) { time = then(time, transfer_time(link_at(net, l), bytes)); });
+      detail::visit_links(net, from, to, [&](int l) { time = then(time, transfer_time(link_at(net, l), bytes)); });
   return connected ? time : time_cost{cost_code::ranks_are_not_connected, 0};
 }
 

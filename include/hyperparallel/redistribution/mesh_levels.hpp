@@ -11,9 +11,7 @@
 
 #include <hyperparallel/redistribution/step_levels.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class mesh_counter {
  public:
@@ -84,8 +82,6 @@ constexpr mesh_counter counted_on_mesh(const step_part* part, int parts, const i
   return counter;
 }
 
-}  // namespace detail
-
 /// The loads of the `parts` steps, at least one, that run at the same time. Its code is `ranks_are_not_connected`, and
 /// its amounts mean nothing, where a pair has no link. Domain: `status_of` the links, a full mesh, is ok; the positions
 /// of all parts are the same.
@@ -109,4 +105,4 @@ constexpr void visit_relays(const move_step& step, const shape& s, const interco
   }
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

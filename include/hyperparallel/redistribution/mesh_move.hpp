@@ -14,9 +14,7 @@
 #include <hyperparallel/redistribution/move_load.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 constexpr move_load load_of_parts(const move_parts& m, const interconnect& net) {
   move_load load;
@@ -65,8 +63,6 @@ constexpr move_load fastest_on_mesh_here(const layout_value& source, const layou
   return best;
 }
 
-}  // namespace detail
-
 /// Domain: `plan_move` accepts the pair, the tensor is not empty, and the links are a full mesh that `status_of` accepts.
 constexpr move_load fastest_on_mesh(const layout_value& source, const layout_value& target, const shape& s,
                                     const interconnect& net, extent_t element_bytes) {
@@ -74,4 +70,4 @@ constexpr move_load fastest_on_mesh(const layout_value& source, const layout_val
   return detail::fastest_on_mesh_here(source, target, s, net, element_bytes);
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -172,6 +172,8 @@ struct batch_certificate {
   friend constexpr bool operator==(const batch_certificate&, const batch_certificate&) = default;
 };
 
+namespace detail {
+
 /// One more than the largest rank of any side. O(ranks).
 constexpr int rank_bound(const batch_tensor* tensors, int count) {
   int bound = 0;
@@ -185,12 +187,14 @@ constexpr int rank_bound(const batch_tensor* tensors, int count) {
   return bound;
 }
 
+}  // namespace detail
+
 /// Certifies a packed batch. `tally` has 4 · rank_bound zeroed entries. O(messages + steps · ranks · tensors · lookup).
 constexpr batch_certificate certify(const batch_tensor* tensors, int count, const packed_message* messages,
                                     const batch_size& size, extent_t* tally) {
   batch_certificate c;
   c.steps = detail::steps_of_batch(tensors, count);
-  const int ranks = rank_bound(tensors, count);
+  const int ranks = detail::rank_bound(tensors, count);
   extent_t *received = tally, *sent = tally + ranks, *got = sent + ranks, *staged = got + ranks;
   int next = 0;
   for (int k = 0; k < c.steps; ++k) {

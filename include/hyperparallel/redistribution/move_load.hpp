@@ -27,6 +27,8 @@ constexpr time_cost time_of(const move_load& load, extent_t element_bytes, const
   return time;
 }
 
+namespace detail {
+
 /// Elements, and messages, of the busiest receivers of all steps on one level; of a full mesh elements of the busiest
 /// links along one axis, and steps over it.
 constexpr extent_t elements_over(const move_load& load, int level) {
@@ -45,5 +47,7 @@ constexpr extent_t received_by_all(const move_load& load) {
   for (const step_levels& one : load.step) sum += one.received;
   return sum;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -78,7 +78,7 @@ constexpr move_figures figures_of(const move_parts& m, const interconnect& net, 
   int positions = 0;
   for (int i = 0; i < m.count; ++i)
     if (m.part[i].step_count > 0) positions = position_count(m.part[i].step[0].source.mesh);
-  const move_tally tally = tally_in(entries, links, positions);
+  const move_tally tally = detail::tally_in(entries, links, positions);
   for (int k = 0; k < step_count(m); ++k) {
     step_part part[2] = {};
     const step_price price = price_step(part, detail::parts_at(m, k, part), links, element_bytes, tally);

@@ -71,6 +71,8 @@ constexpr move_axes sort_axes(const layout_value& source, const layout_value& ta
   return m;
 }
 
+namespace detail {
+
 /// Whether every receiver takes from the nearest replicas, and nothing is filled.
 constexpr bool reads_nearest(const move_plan& p) {
   for (int i = 0; i < p.step_count; ++i) {
@@ -81,8 +83,6 @@ constexpr bool reads_nearest(const move_plan& p) {
   }
   return true;
 }
-
-namespace detail {
 
 /// `l` without the partial states along the axes of `mask`.
 constexpr layout_value without_partial(layout_value l, unsigned mask) {

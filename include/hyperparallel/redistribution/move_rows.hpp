@@ -15,7 +15,11 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 inline constexpr extent_t staged_alignment = 64;
+
+}  // namespace detail
 /// Copies of so many bytes hide the latencies of eight times as many steps.
 inline constexpr extent_t most_staged_bytes = extent_t{128} << 20;
 inline constexpr int most_chunks = 8;
@@ -37,6 +41,8 @@ struct staged_block {
   friend constexpr bool operator==(const staged_block&, const staged_block&) = default;
 };
 
+namespace detail {
+
 /// What the row moves of a box.
 constexpr box part_of_row(const move_row& row, box b) {
   if (row.dim < 0) return b;
@@ -45,6 +51,8 @@ constexpr box part_of_row(const move_row& row, box b) {
   own.end = larger(own.begin, smaller(own.end, row.along.end));
   return b;
 }
+
+}  // namespace detail
 
 struct move_rows {
   growing_array<move_row> row;

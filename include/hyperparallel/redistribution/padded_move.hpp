@@ -23,6 +23,8 @@ struct move_padding {
   friend constexpr bool operator==(const move_padding&, const move_padding&) = default;
 };
 
+namespace detail {
+
 /// A pair of layouts of the longer tensor.
 struct extended_pair {
   bool exists = false;
@@ -90,11 +92,13 @@ constexpr void visit_what_is_there(box part, const shape& s, const move_padding&
   }
 }
 
+}  // namespace detail
+
 /// Elements of a box that are there.
 constexpr extent_t volume(const box& part, const shape& s, const move_padding& padding) {
   if (padding.none()) return volume(part);
   extent_t n = 0;
-  visit_what_is_there(part, s, padding, [&](const box& b) { n += volume(b); });
+  detail::visit_what_is_there(part, s, padding, [&](const box& b) { n += volume(b); });
   return n;
 }
 

@@ -100,12 +100,14 @@ struct plan_side {
 constexpr plan_side side_of(const layout_value& l, const shape& s) {
   const shape_result local = local_shape(l, s);
   if (local.status.code != layout_code::ok) return {local.status, false, true, 1, {}};
-  plan_side side{local.status, is_partial(l), true, 1, index_cuts(l)};
+  plan_side side{local.status, is_partial(l), true, 1, detail::index_cuts(l)};
   for (int i = 0; i < l.cut_count; ++i)
     if (l.cut[i].size != l.mesh.size[l.cut[i].axis]) side.whole_axes = false;
   for (int d = 0; d < s.rank; ++d) side.elements *= local.shape.extent[d];
   return side;
 }
+
+namespace detail {
 
 /// The planner with both sides at hand: `held` and `wanted` are those of `source` and `target` for `s`, `same_mesh`
 /// says whether their meshes are equal.
@@ -167,11 +169,13 @@ constexpr redistribution_plan plan_sides(const layout_value& source, const plan_
   return p;
 }
 
+}  // namespace detail
+
 /// Plans `source` → `target` for a tensor of shape `s`. O(cuts²) where the cut points refine, else O(positions · cuts).
 /// Fails, naming the side, when a layout refuses the shape, is partial, or the meshes differ.
 constexpr redistribution_plan plan_redistribution(const layout_value& source, const layout_value& target,
                                                   const shape& s) {
-  return plan_sides(source, side_of(source, s), target, side_of(target, s), s, source.mesh == target.mesh);
+  return detail::plan_sides(source, side_of(source, s), target, side_of(target, s), s, source.mesh == target.mesh);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -176,10 +176,6 @@ struct plan_choice<plan_code::ok> {
   using amount = extent_t;
 };
 
-}  // namespace detail
-
-namespace detail {
-
 template <class From, class To, class Tensor>
 inline constexpr redistribution_plan short_plan =
     plan_sides(From::value, side<From, Tensor>, To::value, side<To, Tensor>, Tensor::shape,
@@ -251,8 +247,8 @@ template <class Layout, tensor_type Tensor>
 inline constexpr auto local_shape_of = detail::placed_tensor<Layout, Tensor>::local;
 /// The same from the digits alone, where they divide: no layout is built to place many tensors.
 template <class Mesh, extent_t Digits, tensor_type Tensor>
-  requires(divide_by_digits(Mesh::value.shape, Digits, Tensor::shape).rank >= 0)
+  requires(detail::divide_by_digits(Mesh::value.shape, Digits, Tensor::shape).rank >= 0)
 inline constexpr shape local_shape_of<placed_layout<Mesh, Digits>, Tensor> =
-    divide_by_digits(Mesh::value.shape, Digits, Tensor::shape);
+    detail::divide_by_digits(Mesh::value.shape, Digits, Tensor::shape);
 
 }}  // namespace hyperparallel::v0_2

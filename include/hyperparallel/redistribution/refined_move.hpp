@@ -180,8 +180,6 @@ constexpr bool push_digits(refined_move& r, const digit_table& t, const shape& s
   return rest == 1 || push_dim(r, rest, {}, {});
 }
 
-}  // namespace detail
-
 /// Refines `source` → `target`. Domain: `plan_move` accepts the pair and calls it `kind`. O(dims · (dims + cuts)).
 constexpr refined_move refine_move(layout_value source, layout_value target, const shape& s, plan_kind kind,
                                    const interconnect& net) {
@@ -217,6 +215,8 @@ constexpr refined_move refine_move(layout_value source, layout_value target, con
   return r;
 }
 
+}  // namespace detail
+
 /// The layout of a state. O(dims).
 constexpr layout_value layout_of(const refined_move& r, const move_state& s) {
   layout_value l;
@@ -231,6 +231,8 @@ constexpr layout_value layout_of(const refined_move& r, const move_state& s) {
     if (((r.blank.kept | s.waiting) >> a & 1u) != 0) l.partial[a] = r.waiting[a];
   return l;
 }
+
+namespace detail {
 
 /// Whether the part of `axis` that a digit of `size` at `stride` takes is not in use.
 constexpr bool is_free(const refined_move& r, const move_state& s, const digit_owner& o, extent_t size) {
@@ -250,5 +252,7 @@ constexpr extent_t pieces_of(const refined_move& r, const move_state& s) {
     if (s.owner[d].axis >= 0) n *= r.blank.shape.extent[d];
   return n;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -18,6 +18,8 @@ struct step_loads {
   extent_t sent = 0;
 };
 
+namespace detail {
+
 /// The axes along which the receivers of a step, or their senders, differ. Bit a of the mask is axis a.
 constexpr unsigned counted_axes(const move_step& step) {
   return changed_axes(step.source, step.target) | step.reduced | step.filled;
@@ -28,12 +30,14 @@ constexpr int counted_positions(const move_step& step) {
   return group_size(step.source.mesh, detail::axes_of(step.source.mesh, counted_axes(step)));
 }
 
+}  // namespace detail
+
 /// Counts what each sender sends into `sent`, which has `counted_positions(step)` entries, by its index along the
 /// counted axes. Domain: one mesh. O(counted positions · transfers of a receiver).
 constexpr step_loads count_loads(const move_step& step, const shape& s, extent_t* sent) {
   step_loads loads;
   const mesh_shape& m = step.source.mesh;
-  const axis_list along = detail::axes_of(m, counted_axes(step));
+  const axis_list along = detail::axes_of(m, detail::counted_axes(step));
   const int positions = group_size(m, along);
   for (int i = 0; i < positions; ++i) sent[i] = 0;
   for (int i = 0; i < positions; ++i) {
@@ -104,13 +108,17 @@ constexpr void balance_senders(move_step& step, const shape& s, extent_t* sent) 
   step.replicas = best;
 }
 
+namespace detail {
+
 /// Ranks up to which a plan counts its senders on its own, on the stack.
 inline constexpr int max_counted_positions = 512;
 
+}  // namespace detail
+
 /// The same without scratch. Leaves a step of more than `max_counted_positions` as it is.
 constexpr void balance_senders(move_step& step, const shape& s) {
-  if (counted_positions(step) > max_counted_positions) return;
-  extent_t sent[max_counted_positions] = {};
+  if (detail::counted_positions(step) > detail::max_counted_positions) return;
+  extent_t sent[detail::max_counted_positions] = {};
   balance_senders(step, s, sent);
 }
 

@@ -37,8 +37,8 @@ struct step_levels {
 /// All levels at once, on each one its receivers and its senders. A receiver's messages are taken to be of one size, what a
 /// sender sends beyond it to reach the whole bandwidth.
 constexpr time_cost time_of(const level_load& load, extent_t element_bytes, const link_level& link) {
-  const time_cost receiving =
-      then(latencies(load.messages, link.latency), occupied_time(link, load.messages, load.elements, element_bytes));
+  const time_cost receiving = then(latencies(load.messages, link.latency),
+                                   detail::occupied_time(link, load.messages, load.elements, element_bytes));
   if (load.sent <= load.elements) return receiving;
   return slower(receiving, work_time(load.sent, element_bytes, 1, link.bandwidth));
 }
@@ -58,10 +58,10 @@ constexpr time_cost time_of(const step_levels& load, extent_t element_bytes, con
   return together ? then(latency, time) : time;
 }
 
+namespace detail {
+
 /// Up to so many devices a step without a pattern is counted receiver by receiver.
 inline constexpr int most_counted_positions = 64;
-
-namespace detail {
 
 /// The receiver of a spread that takes longest on a level where chunks are uneven: one of the first devices, all of
 /// whose peers have full chunks, or one of those among whose peers the planes run out. `within` chunks are dealt to
@@ -228,8 +228,6 @@ struct counted_load {
   }
 };
 
-}  // namespace detail
-
 /// Counts a step receiver by receiver. O(receivers · transfers of one).
 constexpr step_levels count_step(const move_step& step, const shape& s, const interconnect& net,
                                  extent_t element_bytes) {
@@ -270,14 +268,17 @@ constexpr bool levels_of_pattern(const detail::step_digits& step, const intercon
   return step.positions > most_counted_positions && levels_of_groups(step, net, element_bytes, load);
 }
 
+}  // namespace detail
+
 /// The loads of a step on one mesh. Domain: `net` is a topology that `check` accepts.
 constexpr step_levels levels_of_step(const move_step& step, const shape& s, const interconnect& net,
                                      extent_t element_bytes) {
   step_levels load;
   if (element_count(s).value == 0) return load;
   detail::step_digits digits;
-  if (detail::digits_of_step(step, s, digits) && levels_of_pattern(digits, net, element_bytes, load)) return load;
-  return count_step(step, s, net, element_bytes);
+  if (detail::digits_of_step(step, s, digits) && detail::levels_of_pattern(digits, net, element_bytes, load))
+    return load;
+  return detail::count_step(step, s, net, element_bytes);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -41,12 +41,16 @@ constexpr extent_t tally_size(const interconnect& net, extent_t positions) {
   return 3 * positions + load;
 }
 
+namespace detail {
+
 /// A zeroed tally in `entries`, which has `tally_size` of them.
 constexpr move_tally tally_in(extent_t* entries, const interconnect& net, int positions) {
   const extent_t each = positions;
   for (extent_t i = 0; i < tally_size(net, each); ++i) entries[i] = 0;
   return {positions, entries, entries + each, entries + 2 * each, entries + 3 * each};
 }
+
+}  // namespace detail
 
 struct step_price {
   time_cost time{};
@@ -161,7 +165,7 @@ constexpr step_price price_step(const step_part* part, int parts, const intercon
       const move_step& step = *part[i].step;
       if (p >= position_count(detail::receiving_mesh(step))) continue;
       const step_receiver r = receiver_of(step, *part[i].shape, p);
-      const int to = rank_on(net, step.kind == step_kind::collect ? step.source_ranks : step.target_ranks, p);
+      const int to = detail::rank_on(net, step.kind == step_kind::collect ? step.source_ranks : step.target_ranks, p);
       for (extent_t k = 0; k < r.transfers; ++k) {
         const transfer t = transfer_at(step, r, k);
         const extent_t n = volume(t.part);
@@ -169,7 +173,7 @@ constexpr step_price price_step(const step_part* part, int parts, const intercon
         tally.received[p] += n;
         tally.sent[t.sender] += n;
         ++tally.messages[p];
-        detail::load_links(loads, net, tally, rank_on(net, step.source_ranks, t.sender), t.sender, to, n);
+        detail::load_links(loads, net, tally, detail::rank_on(net, step.source_ranks, t.sender), t.sender, to, n);
       }
     }
     if (tally.messages[p] == before) continue;

@@ -17,6 +17,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// A move in the making. Domain of all that follows: the refined move it was begun with, whose code is ok.
 struct stepwise_move {
   move_plan plan{};
@@ -24,8 +26,12 @@ struct stepwise_move {
   bool fits = true;  ///< false: it takes more than `max_move_steps`
 };
 
+}  // namespace detail
+
 /// Who serves a step: any replica, so that senders are balanced, or the nearest, so that one axis is enough.
 enum class serving : unsigned char { balanced, nearest };
+
+namespace detail {
 
 /// The same move by its states alone: what it takes to count its steps.
 struct move_trail {
@@ -102,8 +108,6 @@ constexpr void finish_move(move_trail& m, const refined_move& r, serving by) {
   if (r.blank.filled != 0 && m.steps() == max_move_steps) m.fits = false;
 }
 
-namespace detail {
-
 /// Has `axis` take its target digits that nobody holds; whether there were any.
 constexpr bool take_target(const refined_move& r, move_state& s, int axis) {
   bool any = false;
@@ -150,8 +154,6 @@ constexpr move_state after_axis(const refined_move& r, const move_state& from, i
   }
   return to;
 }
-
-}  // namespace detail
 
 /// Slices: axes that hold nothing take what they are to hold, and with `spares` every idle axis takes its spare factor.
 constexpr move_state sliced_state(const refined_move& r, move_state s, bool spares) {
@@ -223,5 +225,7 @@ constexpr axis_list every_axis(const mesh_shape& m, bool outer_first) {
   for (int a = 0; a < m.axis_count; ++a) order.axis[order.count++] = outer_first ? a : m.axis_count - 1 - a;
   return order;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -216,14 +216,15 @@ inline std::string draw_layout(const layout_value& l, const mesh_value& names, c
   }
   std::vector<std::size_t> width(wide + 1, 1);
   for (const std::vector<std::string>& line : grid)
-    for (std::size_t j = 0; j <= wide; ++j) width[j] = width[j] < text_width(line[j]) ? text_width(line[j]) : width[j];
+    for (std::size_t j = 0; j <= wide; ++j)
+      width[j] = width[j] < detail::text_width(line[j]) ? detail::text_width(line[j]) : width[j];
   std::string rule = std::string(width[0] + 3, ' ') + "+";
   for (std::size_t j = 1; j <= wide; ++j) rule += std::string(width[j] + 2, '-') + "+";
   std::string out;
   for (std::size_t i = 0; i < grid.size(); ++i) {
-    std::string line = "  " + std::string(width[0] - text_width(grid[i][0]), ' ') + grid[i][0];
+    std::string line = "  " + std::string(width[0] - detail::text_width(grid[i][0]), ' ') + grid[i][0];
     for (std::size_t j = 1; j <= wide; ++j)
-      line += (i < 2 ? "   " : " | ") + grid[i][j] + std::string(width[j] - text_width(grid[i][j]), ' ');
+      line += (i < 2 ? "   " : " | ") + grid[i][j] + std::string(width[j] - detail::text_width(grid[i][j]), ' ');
     if (i >= 2) line += " |";
     if (i == 0 && g.column_dim >= 0) line += "   dim " + std::to_string(g.column_dim);
     line.resize(line.find_last_not_of(' ') + 1);

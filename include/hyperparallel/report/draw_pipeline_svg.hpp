@@ -21,8 +21,12 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace report {
 
+namespace detail {
+
 /// Actions up to which a schedule is drawn: some four megabytes of text.
 inline constexpr int most_drawn_actions = 20'000;
+
+}  // namespace detail
 
 struct pipeline_svg_options {
   int width = 1200;  ///< of the lanes, in SVG units
@@ -170,7 +174,7 @@ class pipeline_svg {
   }
 
   void explain(int y) {
-    bool used[action_kinds] = {};
+    bool used[hyperparallel::detail::action_kinds] = {};
     for (const std::vector<pipeline_box>& row : d_.row)
       for (const pipeline_box& b : row) {
         used[static_cast<int>(b.action.kind == action_kind::overlapped_forward ? action_kind::forward
@@ -214,11 +218,11 @@ void write_pipeline_svg(Sink& sink, const pipeline_drawing& d, const pipeline_sv
   std::size_t actions = 0;
   for (const std::vector<pipeline_box>& row : d.row)
     for (const pipeline_box& b : row) actions += b.is_pair ? 2 : 1;
-  if (actions > static_cast<std::size_t>(most_drawn_actions))
+  if (actions > static_cast<std::size_t>(detail::most_drawn_actions))
     throw std::length_error(
         fmt::format("the schedule has {} actions, and a drawing takes {} at most; its text and its "
                     "trace take any number",
-                    actions, most_drawn_actions));
+                    actions, detail::most_drawn_actions));
   detail::pipeline_svg<Sink>(sink, d, options).write();
 }
 

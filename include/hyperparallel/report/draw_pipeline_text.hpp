@@ -122,7 +122,7 @@ inline std::string text_row(const pipeline_drawing& d, const std::vector<pipelin
 }
 
 inline std::string text_legend(const pipeline_drawing& d, const text_scale& scale, int unseen) {
-  bool used[action_kinds] = {};
+  bool used[hyperparallel::detail::action_kinds] = {};
   int timeless = 0;
   for (const std::vector<pipeline_box>& row : d.row)
     for (const pipeline_box& b : row) {

@@ -57,7 +57,7 @@ inline std::string compute_text(const sharded_program& p, const char* pattern = 
     if (s.is_move) continue;
     const program_compute& c = p.compute[s.index];
     const graph_operator& o = p.graph.op[c.op];
-    if (!name_matches(pattern, p.graph.text_at(o.name))) continue;
+    if (!detail::name_matches(pattern, p.graph.text_at(o.name))) continue;
     const operator_work w = work_of(p, c);
     t.row({p.graph.text_at(o.name), p.graph.value_of(o).name, to_text(p.graph.rule_of(o)), detail::sharded_text(p, c),
            detail::pending_text(p, c), std::to_string(w.flops), std::to_string(w.bytes_read + w.bytes_written)});

@@ -25,7 +25,7 @@ constexpr const char* to_text(cost_code c) {
                                    "the hardware is refused, nothing is priced",
                                    "the program is refused, nothing is priced",
                                    "the time leaves 64 bits of picoseconds"};
-  return enum_text<cost_code::overflow>(texts, c);
+  return detail::enum_text<cost_code::overflow>(texts, c);
 }
 
 inline std::string to_text(const time_cost& t) {

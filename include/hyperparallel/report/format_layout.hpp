@@ -71,7 +71,7 @@ std::string entry_text(const layout_value& l, int dim, const char* none, const T
 }
 
 inline std::string layout_text(const layout_value& l, const mesh_value* names) {
-  std::string out = report::list_text(l.rank, [&](int d) {
+  std::string out = report::detail::list_text(l.rank, [&](int d) {
     return entry_text(l, d, "None", [&](const cut& c) { return cut_text(l.mesh, c, names); });
   });
   std::string partial, padded;
@@ -135,7 +135,7 @@ inline std::string to_text(const named_value<layout_status>& n) {
 /// Python's text of the dictionary: one-element tuples keep their comma.
 inline std::string to_text(const layout_dictionary& d) {
   const auto tuple = [](int count, const auto& text_of) {
-    return list_text(count, text_of, "(", count == 1 ? ",)" : ")");
+    return detail::list_text(count, text_of, "(", count == 1 ? ",)" : ")");
   };
   const int axes = d.mesh.shape.axis_count;
   return "{'mesh_shape': " + tuple(axes, [&](int a) { return std::to_string(d.mesh.shape.size[a]); }) +

@@ -22,13 +22,13 @@ inline std::string to_text(const mesh_shape& m) {
 }
 
 inline std::string to_text(const mesh_value& m) {
-  return report::list_text(m.shape.axis_count,
-                           [&](int a) { return std::string(m.label[a].text) + "=" + std::to_string(m.shape.size[a]); });
+  return report::detail::list_text(
+      m.shape.axis_count, [&](int a) { return std::string(m.label[a].text) + "=" + std::to_string(m.shape.size[a]); });
 }
 
 /// "[0, 1, 2]"
 inline std::string to_text(const rank_list& list) {
-  return report::list_text(list.count, [&](int p) { return std::to_string(rank_at(list, p)); }, "[", "]");
+  return report::detail::list_text(list.count, [&](int p) { return std::to_string(rank_at(list, p)); }, "[", "]");
 }
 
 constexpr const char* to_text(mesh_code c) {
@@ -41,7 +41,7 @@ constexpr const char* to_text(mesh_code c) {
                                    "the axis interleaved_parallel is not the last one",
                                    "the mesh has more than 2^30 positions",
                                    "an axis name is None or holds a character other than letters, digits, _ - . /"};
-  return enum_text<mesh_code::axis_name_is_reserved>(texts, c);
+  return detail::enum_text<mesh_code::axis_name_is_reserved>(texts, c);
 }
 
 inline std::string to_text(const mesh_status& s) {
@@ -57,7 +57,7 @@ constexpr const char* to_text(rank_list_code c) {
                                    "a rank is listed twice",
                                    "a rank is above 2147483646",
                                    "the mesh has an axis below 1, too many axes or more than 2^30 devices"};
-  return enum_text<rank_list_code::mesh_is_not_valid>(texts, c);
+  return detail::enum_text<rank_list_code::mesh_is_not_valid>(texts, c);
 }
 
 inline std::string to_text(const rank_list_status& s) {
@@ -75,7 +75,7 @@ constexpr const char* to_text(sub_mesh_code c) {
                                    "the flattened axis has the name of another axis",
                                    "the axes to flatten do not follow each other in the mesh",
                                    "the flattened axis has a name that no axis may have"};
-  return enum_text<sub_mesh_code::flattened_name_is_not_valid>(texts, c);
+  return detail::enum_text<sub_mesh_code::flattened_name_is_not_valid>(texts, c);
 }
 
 inline std::string to_text(const sub_mesh_status& s) {

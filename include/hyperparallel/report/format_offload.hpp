@@ -13,7 +13,7 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-namespace report {
+namespace report { namespace detail {
 
 /// "at least 6.29 GiB are needed with layers.0-31.feed_forward.gate (2.10 GiB), temporaries (0.42 GiB)".
 inline std::string least_text(const step_offload& o) {
@@ -33,13 +33,13 @@ inline std::string refusal_text_of(const step_offload& o) {
   return out + "; " + least_text(o);
 }
 
-}  // namespace report
+}}  // namespace report::detail
 
 inline std::string to_text(const step_offload& o) {
   using report::byte_count;
   using report::duration;
   if (o.budget == 0) return "no budget\n";
-  if (!o.ok()) return report::refusal_text_of(o) + "\n";
+  if (!o.ok()) return report::detail::refusal_text_of(o) + "\n";
   report::table t({"memory of a device", "stays", "leaves", "is made again"});
   offload_shares all;
   const auto row = [&](const char* name, const offload_shares& s) {

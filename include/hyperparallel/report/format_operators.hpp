@@ -93,7 +93,7 @@ inline std::string to_text(const factor_rule& r, const partial_words& w) {
       int same = 0;
       for (int op = 1; op < reduce_op_count; ++op) {
         const reduce_op in = static_cast<reduce_op>(op);
-        const partial_word word = word_of(w, o, in);
+        const detail::partial_word word = detail::word_of(w, o, in);
         if (static_cast<int>(word.mode) != mode) continue;
         reductions += (reductions.empty() ? "" : ", ") + std::string(name_of(in));
         if (word.out != in && word.mode != partial_mode::joins) reductions += std::string("→") + name_of(word.out);

@@ -117,6 +117,8 @@ inline std::string to_text(const run_times& r) {
   return t.text();
 }
 
+namespace detail {
+
 /// What a device receives, by what travels, by mesh axes and by link level. Levels tell what the busiest devices take
 /// in the fastest ways, which times are of; the rows above are of the plans of fewest bytes, which are run.
 inline std::string traffic_text(const traffic_account& a, const mesh_value& mesh, const interconnect& links) {
@@ -141,6 +143,8 @@ inline std::string devices_text(const mesh_value& m) {
          (m.shape.axis_count > 0 ? ": " : "") + report::mesh_text(m);
 }
 
+}  // namespace detail
+
 /// A line for each tensor that stays whole: "states of mlp.up.weight are whole along dp: 32.0 KiB".
 inline std::string whole_text(const sharded_program& p) {
   std::string out;
@@ -151,17 +155,17 @@ inline std::string whole_text(const sharded_program& p) {
                        : w.stage == rule_stage::gradient ? "gradient of "
                                                          : "",
                        p.graph.name_of_tensor(w.parameter), states ? "are" : "is",
-                       named_mesh_of_part(p, part_of_value(p, p.home[w.parameter])).label[w.axis].text,
-                       to_text(report::byte_count{bytes_of_whole(p, w)}));
+                       detail::named_mesh_of_part(p, detail::part_of_value(p, p.home[w.parameter])).label[w.axis].text,
+                       to_text(report::byte_count{detail::bytes_of_whole(p, w)}));
   }
   return out;
 }
 
 inline std::string to_text(const step_account& a) {
-  if (a.status.code != strategy_code::ok) return devices_text(a.mesh) + "; the strategy is refused\n";
-  if (!a.hardware.ok()) return devices_text(a.mesh) + "; " + to_text(a.hardware) + "\n";
-  std::string out = devices_text(a.mesh) + "\n\n" + to_text(a.memory) + "\n" + to_text(a.work) + "\n" +
-                    traffic_text(a.traffic, a.mesh, a.links) + "\n" + to_text(a.times) + "\n";
+  if (a.status.code != strategy_code::ok) return detail::devices_text(a.mesh) + "; the strategy is refused\n";
+  if (!a.hardware.ok()) return detail::devices_text(a.mesh) + "; " + to_text(a.hardware) + "\n";
+  std::string out = detail::devices_text(a.mesh) + "\n\n" + to_text(a.memory) + "\n" + to_text(a.work) + "\n" +
+                    detail::traffic_text(a.traffic, a.mesh, a.links) + "\n" + to_text(a.times) + "\n";
   if (a.whole_bytes > 0)
     out += "whole on each device, though the strategy shards it: " + to_text(report::byte_count{a.whole_bytes}) + "\n";
   out += fmt::format("memory in use {} of {}, matrix operations {} of the bf16 peak\n",

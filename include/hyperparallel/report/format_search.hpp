@@ -23,10 +23,12 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace report {
 
+namespace detail {
+
 /// "ZeRO 3 everywhere, ring": the options of the whole model.
 inline std::string options_text(const found_plan& p) {
   if (p.named) return "";
-  const bool once = p.frame.zero == zero_gathered_once;
+  const bool once = p.frame.zero == hyperparallel::detail::zero_gathered_once;
   std::string out = p.frame.zero > 0 ? "ZeRO " + std::to_string(once ? 3 : p.frame.zero) : "replicated";
   if (once) out += " gathered once";
   if (p.frame.zero_wide) out += " everywhere";
@@ -45,11 +47,15 @@ inline std::string families_text(const found_plan& p) {
   return alike && p.family.size > 0 ? p.family.item[0].text : out;
 }
 
+}  // namespace detail
+
 /// A search with names of its graphs, which must outlive it; none: numbers.
 struct named_search {
   const search_result& result;
   const std::vector<std::string>& graphs;
 };
+
+namespace detail {
 
 inline std::string certificate_text(const search_certificate& c) {
   std::string out = fmt::format("{} frames: {} cannot hold the model, {} cannot be as fast, {} are refused\n", c.frames,
@@ -124,9 +130,12 @@ inline std::string illegal_text(const search_certificate& c) {
   return fmt::format("the partitioner refuses all {} meshes and options, the last because {}", c.frames, last);
 }
 
+}  // namespace detail
+
 /// Why there is no plan, in one sentence: no degrees that are legal, too little memory, or no price.
 inline std::string cause_text(const search_certificate& c) {
-  if (!c.has_legal_frames()) return fmt::format("no degrees are legal on {} devices: {}", c.devices, illegal_text(c));
+  if (!c.has_legal_frames())
+    return fmt::format("no degrees are legal on {} devices: {}", c.devices, detail::illegal_text(c));
   if (c.least_memory != not_counted && c.least_memory > c.budget)
     return fmt::format("no plan fits: each holds at least {} a device, a device has {}",
                        to_text(byte_count{c.least_memory}), to_text(byte_count{c.budget}));
@@ -143,7 +152,7 @@ inline std::string cause_text(const search_certificate& c) {
 inline std::string to_text(const named_search& s) {
   const search_result& r = s.result;
   if (!r.hardware.ok()) return "nothing is searched: " + to_text(r.hardware) + "\n";
-  if (!r.ok()) return cause_text(r.certificate) + "\n" + certificate_text(r.certificate);
+  if (!r.ok()) return cause_text(r.certificate) + "\n" + detail::certificate_text(r.certificate);
   table t({"plan", "mesh", "pipeline", "graph", "options", "parts", "time", "by", "compute", "exposed", "memory",
            "behind"});
   const std::int64_t best = r.plan[0].time();
@@ -153,13 +162,13 @@ inline std::string to_text(const named_search& s) {
     const std::size_t g = static_cast<std::size_t>(p.graph);
     t.row({p.named ? title + ": " + p.strategy.name.text : title, mesh_text(p.strategy.mesh),
            std::to_string(p.frame.pipeline), g < s.graphs.size() ? s.graphs[g] : std::to_string(p.graph),
-           options_text(p), families_text(p), to_text(duration{p.time()}), p.simulated.ok() ? "clock" : "estimate",
-           to_text(duration{p.time() - exposed}), to_text(duration{exposed}), to_text(byte_count{e.memory}),
-           p.time() == best ? "" : share_text(p.time() - best, best)});
+           detail::options_text(p), detail::families_text(p), to_text(duration{p.time()}),
+           p.simulated.ok() ? "clock" : "estimate", to_text(duration{p.time() - exposed}), to_text(duration{exposed}),
+           to_text(byte_count{e.memory}), p.time() == best ? "" : share_text(p.time() - best, best)});
   };
   for (int i = 0; i < r.plan.size; ++i) row(i == 0 ? "winner" : "next", r.plan[i]);
   if (!r.best_named.empty()) row("best by name", r.best_named[0]);
-  return t.text() + certificate_text(r.certificate);
+  return t.text() + detail::certificate_text(r.certificate);
 }
 
 }  // namespace report

@@ -11,13 +11,13 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 inline std::string to_text(const shape& s) {
-  return report::list_text(s.rank, [&](int d) { return std::to_string(s.extent[d]); });
+  return report::detail::list_text(s.rank, [&](int d) { return std::to_string(s.extent[d]); });
 }
 
 inline std::string to_text(const interval& i) { return std::to_string(i.begin) + ":" + std::to_string(i.end); }
 
 inline std::string to_text(const box& b) {
-  return report::list_text(b.rank, [&](int d) { return to_text(b.dim[d]); }, "[", "]");
+  return report::detail::list_text(b.rank, [&](int d) { return to_text(b.dim[d]); }, "[", "]");
 }
 
 constexpr const char* to_text(data_type type) { return name_of(type); }

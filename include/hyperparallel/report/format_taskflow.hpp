@@ -123,7 +123,7 @@ std::string verdict_text(const Status& s, const Flow& f, const program_names& na
   if (s.task >= 0) out += "; " + task_text(f, s.task, names);
   if (s.other >= 0) out += "; after " + task_text(f, s.other, names);
   if (s.event >= 0) out += "; event " + std::to_string(s.event);
-  if (s.slot >= 0) out += "; " + slot_name(names, s.slot);
+  if (s.slot >= 0) out += "; " + hyperparallel::detail::slot_name(names, s.slot);
   return out;
 }
 

@@ -7,9 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace hyperparallel { inline namespace v0_2 { namespace report {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace report { namespace detail {
 
 /// Bytes of the UTF-8 character at the start of `text`; 0 where there is none. Overlong forms, surrogates and values
 /// above U+10FFFF are no characters. Source: RFC 3629, section 4.
@@ -26,8 +24,6 @@ inline std::size_t utf8_length(std::string_view text) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   return length;
 }
-
-}  // namespace detail
 
 /// `text` as a JSON string, quotes included. O(bytes).
 inline std::string json_string(std::string_view text) {
@@ -53,4 +49,4 @@ inline std::string json_string(std::string_view text) {
   return out + "\"";
 }
 
-}}}  // namespace hyperparallel::v0_2::report
+}}}}  // namespace hyperparallel::v0_2::report::detail

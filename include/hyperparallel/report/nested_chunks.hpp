@@ -15,6 +15,8 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace report {
 
+namespace detail {
+
 inline std::vector<extent_t> flat_chunks(extent_t extent, extent_t pieces) {
   const extent_t chunk = ceil_divide(extent, pieces);
   std::vector<extent_t> all;
@@ -42,6 +44,8 @@ inline std::string chunks_text(const std::vector<extent_t>& chunks) {
   return chunks.size() > most ? out + "/…" : out;
 }
 
+}  // namespace detail
+
 /// A line for each dim whose chunks DTensor has otherwise.
 inline std::string nested_text(const layout_value& l, const shape& shape, const char* side) {
   constexpr extent_t most_pieces = 1 << 16;
@@ -51,11 +55,11 @@ inline std::string nested_text(const layout_value& l, const shape& shape, const 
     std::vector<extent_t> sizes;
     for (int i = 0; i < l.cut_count; ++i)
       if (l.cut[i].dim == d) sizes.push_back(l.cut[i].size);
-    const std::vector<extent_t> ours = flat_chunks(shape.extent[d], shards_of(l, d)),
-                                theirs = nested_chunks(shape.extent[d], sizes);
+    const std::vector<extent_t> ours = detail::flat_chunks(shape.extent[d], shards_of(l, d)),
+                                theirs = detail::nested_chunks(shape.extent[d], sizes);
     if (ours != theirs)
       out += fmt::format("dim {} of the {} is in flat chunks, {}; DTensor nests those of its axes, {}\n", d, side,
-                         chunks_text(ours), chunks_text(theirs));
+                         detail::chunks_text(ours), detail::chunks_text(theirs));
   }
   return out;
 }

@@ -54,14 +54,14 @@ inline std::string json_in_script(std::string_view json) {
 /// Domain: `json` is a JSON object.
 template <text_sink Sink>
 void write_page(Sink& sink, std::string_view title, std::string_view json) {
-  const std::string name = xml_text(title);
+  const std::string name = detail::xml_text(title);
   sink.write(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<title>" +
       name + "</title>\n<style>\n:root {");
-  for (int c = 0; c < 12; ++c) sink.write(fmt::format(" --c{}: {};", c, colour_of(c)));
+  for (int c = 0; c < 12; ++c) sink.write(fmt::format(" --c{}: {};", c, detail::colour_of(c)));
   sink.write(" }");
   sink.write(detail::page_style);
   sink.write("</style>\n</head>\n<body>\n<h1>" + name +

@@ -256,7 +256,7 @@ void write_pictures_svg(Sink& sink, std::string_view title, const Json& pictures
       "fill=\"#eee\"/><line y2=\"7\" stroke=\"#999\" stroke-width=\"3\"/></pattern></defs>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"{:.0f}\" y=\"20\" font-size=\"16\">{}"
       "</text>\n",
-      drawn.wide, drawn.y, drawn.margin, xml_text(title)));
+      drawn.wide, drawn.y, drawn.margin, detail::xml_text(title)));
   sink.write(drawn.body);
   sink.write("</svg>\n");
 }

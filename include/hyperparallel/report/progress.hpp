@@ -25,10 +25,10 @@ namespace hyperparallel { inline namespace v0_2 { namespace report {
 /// Where progress goes, and how often.
 struct progress_options {
   std::FILE* stream = stderr;
-  bool in_place = false;                          ///< redraw one line; `for_stream` sets it on terminals
-  std::int64_t period = 10;                       ///< seconds between lines that are not redrawn
-  std::int64_t redraw = 100;                      ///< milliseconds between redrawings
-  std::int64_t (*clock)() = &steady_nanoseconds;  ///< monotone nanoseconds
+  bool in_place = false;      ///< redraw one line; `for_stream` sets it on terminals
+  std::int64_t period = 10;   ///< seconds between lines that are not redrawn
+  std::int64_t redraw = 100;  ///< milliseconds between redrawings
+  std::int64_t (*clock)() = &hyperparallel::detail::steady_nanoseconds;  ///< monotone nanoseconds
 
   static progress_options for_stream(std::FILE* stream) {
     progress_options o;
@@ -37,6 +37,8 @@ struct progress_options {
     return o;
   }
 };
+
+namespace detail {
 
 /// "3.5 s", "2 min 05 s", "1 h 02 min". Domain: seconds >= 0.
 inline std::string remaining_text(double seconds) {
@@ -59,6 +61,8 @@ inline std::string progress_text(const std::string& label, const std::string& un
   return out + (done < total ? "  " + remaining_text(static_cast<double>(total - done) / per_second) + " left"
                              : "  in " + remaining_text(seconds));
 }
+
+}  // namespace detail
 
 class progress_line {
  public:
@@ -107,7 +111,8 @@ class progress_line {
 
   void show(std::int64_t now) noexcept {
     try {
-      const std::string text = progress_text(label_, unit_, done_, total_, static_cast<double>(now - began_) * 1e-9);
+      const std::string text =
+          detail::progress_text(label_, unit_, done_, total_, static_cast<double>(now - began_) * 1e-9);
       if (options_.in_place) {
         // Blanks cover what a longer line left behind.
         const std::string blanks(text.size() < width_ ? width_ - text.size() : 0, ' ');

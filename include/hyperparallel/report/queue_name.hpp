@@ -13,6 +13,8 @@ constexpr const char* name_of(resource kind) {
   return names[static_cast<int>(kind)];
 }
 
+namespace detail {
+
 /// A queue number taken apart; the inverse of `first_queue(machine, rank, kind) + unit`.
 struct queue_place {
   int rank = 0;
@@ -23,7 +25,7 @@ struct queue_place {
 
 /// Domain: 0 <= queue < queue_count(machine). O(1).
 constexpr queue_place place_of_queue(const machine_shape& machine, int queue) {
-  const int per_rank = queues_per_rank(machine);
+  const int per_rank = hyperparallel::detail::queues_per_rank(machine);
   queue_place p{queue / per_rank, resource::aic, queue % per_rank};
   int kind = 0;
   while (p.unit >= machine.queues[kind]) p.unit -= machine.queues[kind++];
@@ -37,5 +39,7 @@ inline std::string queue_name(const machine_shape& machine, int queue) {
   const std::string name = name_of(p.kind);
   return machine.queues[static_cast<int>(p.kind)] == 1 ? name : name + " " + std::to_string(p.unit);
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::report

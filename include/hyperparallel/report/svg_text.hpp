@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace hyperparallel { inline namespace v0_2 { namespace report {
+namespace hyperparallel { inline namespace v0_2 { namespace report { namespace detail {
 
 /// Text inside XML: the five reserved characters escaped, control characters as '?'.
 inline std::string xml_text(std::string_view text) {
@@ -34,4 +34,4 @@ constexpr const char* colour_of(int operation) {
   return colours[static_cast<unsigned>(operation) % 12];
 }
 
-}}}  // namespace hyperparallel::v0_2::report
+}}}}  // namespace hyperparallel::v0_2::report::detail

@@ -17,12 +17,16 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace report {
 
+namespace detail {
+
 /// Characters of a UTF-8 text: bytes that do not continue one.
 inline std::size_t text_width(std::string_view text) {
   std::size_t n = 0;
   for (const char c : text) n += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   return n;
 }
+
+}  // namespace detail
 
 class table {
  public:
@@ -43,9 +47,9 @@ class table {
     std::vector<std::size_t> width(columns(), 0);
     std::vector<bool> right(columns(), !rows_.empty());
     for (std::size_t c = 0; c < columns(); ++c) {
-      width[c] = text_width(header_[c]);
+      width[c] = detail::text_width(header_[c]);
       for (const std::vector<std::string>& r : rows_) {
-        width[c] = width[c] < text_width(r[c]) ? text_width(r[c]) : width[c];
+        width[c] = width[c] < detail::text_width(r[c]) ? detail::text_width(r[c]) : width[c];
         right[c] = right[c] && is_number(r[c]);
       }
     }
@@ -68,7 +72,7 @@ class table {
                    const std::vector<bool>& right) {
     std::string text;
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      const std::string blanks(width[c] - text_width(cells[c]), ' ');
+      const std::string blanks(width[c] - detail::text_width(cells[c]), ' ');
       if (c > 0) text += "  ";
       text += right[c] ? blanks + cells[c] : cells[c] + blanks;
     }

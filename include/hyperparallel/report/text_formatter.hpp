@@ -18,7 +18,7 @@
 #pragma GCC diagnostic pop
 #endif
 
-namespace hyperparallel { inline namespace v0_2 { namespace report {
+namespace hyperparallel { inline namespace v0_2 { namespace report { namespace detail {
 
 /// A `to_text` in the namespace of the type says what a value is.
 template <class Value>
@@ -46,8 +46,8 @@ std::string list_text(int count, const TextOf& text_of, const char* open = "(", 
   return out + close;
 }
 
-}}}  // namespace hyperparallel::v0_2::report
+}}}}  // namespace hyperparallel::v0_2::report::detail
 
 template <class Value>
-  requires hyperparallel::report::has_text<Value>
-struct fmt::formatter<Value, char> : hyperparallel::report::text_formatter<Value> {};
+  requires hyperparallel::report::detail::has_text<Value>
+struct fmt::formatter<Value, char> : hyperparallel::report::detail::text_formatter<Value> {};

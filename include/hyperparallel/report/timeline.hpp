@@ -26,6 +26,8 @@ struct picture_options {
   int rank = -1;  ///< -1: all ranks together
 };
 
+namespace detail {
+
 /// Darkness of a cell, 0 … `darkest`.
 inline constexpr int darkest = 8;
 
@@ -68,6 +70,8 @@ std::vector<std::int64_t> busy_columns(const Flow& f, const Timeline& line, std:
   return busy;
 }
 
+}  // namespace detail
+
 /// The picture, each line ended by a line break. Classes without queues are left out. `makespan` is the picture's right
 /// edge; pass the longer one to compare two plans on one scale. Domain: a timeline that `simulate` filled, makespan at
 /// least its own, columns >= 1.
@@ -80,14 +84,14 @@ std::string timeline_text(const Flow& f, const Schedule& s, const Timeline& line
     const std::int64_t queues = std::int64_t{ranks} * s.machine.queues[k];
     if (queues == 0) continue;
     const resource kind = static_cast<resource>(k);
-    const std::vector<std::int64_t> busy = busy_columns(f, line, makespan, kind, options.rank, options.columns);
+    const std::vector<std::int64_t> busy = detail::busy_columns(f, line, makespan, kind, options.rank, options.columns);
     out += fmt::format("{:<4} {:<5}|", name_of(kind), fmt::format("x{}", queues));
     std::int64_t total = 0;
     for (int c = 0; c < options.columns; ++c) {
       const std::int64_t width =
-          column_begin(makespan, options.columns, c + 1) - column_begin(makespan, options.columns, c);
+          detail::column_begin(makespan, options.columns, c + 1) - detail::column_begin(makespan, options.columns, c);
       total += busy[static_cast<std::size_t>(c)];
-      out += shade(darkness(busy[static_cast<std::size_t>(c)], width * queues), options.ascii);
+      out += detail::shade(detail::darkness(busy[static_cast<std::size_t>(c)], width * queues), options.ascii);
     }
     const std::int64_t share = makespan == 0 ? 0 : total / queues * 10000 / makespan;
     out += fmt::format("|{:>10}\n", percent{share});

@@ -30,8 +30,12 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace report {
 
+namespace detail {
+
 /// Digits after the point of a microsecond.
 inline constexpr int picosecond_digits = 6;
+
+}  // namespace detail
 inline constexpr int nanosecond_digits = 3;
 inline constexpr int microsecond_digits = 0;
 
@@ -51,21 +55,21 @@ class trace_writer {
 
   /// Names the processes and rows of `machine`, in the order in which they are to be shown.
   void machine(const machine_shape& m, const trace_options& options = {}) {
-    const int per_rank = queues_per_rank(m);
+    const int per_rank = hyperparallel::detail::queues_per_rank(m);
     for (int rank = 0; rank < m.ranks; ++rank) {
       const int process = options.first_process + rank;
       name_process(process, options.process + " " + std::to_string(rank));
-      for (int row = 0; row < per_rank; ++row) name_row(process, row, queue_name(m, rank * per_rank + row));
+      for (int row = 0; row < per_rank; ++row) name_row(process, row, detail::queue_name(m, rank * per_rank + row));
     }
   }
 
   /// Names one process, or one row of it; they are shown in the order of their numbers.
   void name_process(int process, std::string_view name) {
-    metadata("process_name", process, 0, "name", json_string(name));
+    metadata("process_name", process, 0, "name", detail::json_string(name));
     metadata("process_sort_index", process, 0, "sort_index", std::to_string(process));
   }
   void name_row(int process, int row, std::string_view name) {
-    metadata("thread_name", process, row, "name", json_string(name));
+    metadata("thread_name", process, row, "name", detail::json_string(name));
     metadata("thread_sort_index", process, row, "sort_index", std::to_string(row));
   }
 
@@ -78,7 +82,8 @@ class trace_writer {
     microseconds(start, digits);
     put(",\"dur\":");
     microseconds(duration, digits);
-    put(",\"name\":{},\"cat\":{},\"args\":{{{}}}}}", json_string(name), json_string(category), arguments);
+    put(",\"name\":{},\"cat\":{},\"args\":{{{}}}}}", detail::json_string(name), detail::json_string(category),
+        arguments);
     if (buffer_.size() >= flush_bytes) flush();
   }
 
@@ -87,7 +92,7 @@ class trace_writer {
     separate();
     put("{{\"ph\":\"i\",\"s\":\"t\",\"pid\":{},\"tid\":{},\"ts\":", process, row);
     microseconds(time, digits);
-    put(",\"name\":{},\"cat\":{}}}", json_string(name), json_string(category));
+    put(",\"name\":{},\"cat\":{}}}", detail::json_string(name), detail::json_string(category));
     if (buffer_.size() >= flush_bytes) flush();
   }
 
@@ -97,7 +102,7 @@ class trace_writer {
     separate();
     put("{{\"ph\":\"C\",\"pid\":{},\"ts\":", process);
     microseconds(time, digits);
-    put(",\"name\":{},\"args\":{{{}:{}}}}}", json_string(name), json_string(unit), value);
+    put(",\"name\":{},\"args\":{{{}:{}}}}}", detail::json_string(name), detail::json_string(unit), value);
     if (buffer_.size() >= flush_bytes) flush();
   }
 
@@ -128,7 +133,7 @@ class trace_writer {
 
   void microseconds(std::int64_t value, int digits) {
     if (digits == microsecond_digits) return put("{}", value);
-    const std::int64_t scale = digits == picosecond_digits ? microsecond : microsecond / nanosecond;
+    const std::int64_t scale = digits == detail::picosecond_digits ? microsecond : microsecond / nanosecond;
     put("{}.{:0{}}", value / scale, value % scale, digits);
   }
 
@@ -149,7 +154,7 @@ template <class Sink, class Flow, class Schedule>
 void write_span(trace_writer<Sink>& writer, const Flow& f, const Schedule& s, int t, std::int64_t start,
                 std::int64_t end, int digits, const std::string& more, const program_names& names,
                 const trace_options& options) {
-  const int per_rank = queues_per_rank(s.machine), queue = s.queue[t];
+  const int per_rank = hyperparallel::detail::queues_per_rank(s.machine), queue = s.queue[t];
   writer.span(options.first_process + queue / per_rank, queue % per_rank,
               operation_name(names, f.task[t].operation) + " " + std::to_string(f.task[t].item),
               name_of(f.task[t].kind), start, end - start, digits,
@@ -165,7 +170,7 @@ void add_run(trace_writer<Sink>& writer, const Flow& f, const Schedule& s, const
   writer.machine(s.machine, options);
   for (int i = 0; i < s.task_count; ++i) {
     const int t = s.queue_task[i];
-    detail::write_span(writer, f, s, t, line.start[t], line.end[t], picosecond_digits, {}, names, options);
+    detail::write_span(writer, f, s, t, line.start[t], line.end[t], detail::picosecond_digits, {}, names, options);
   }
 }
 
@@ -179,7 +184,8 @@ void add_run(trace_writer<Sink>& writer, const Flow& f, const Schedule& s, const
     const int t = s.queue_task[i];
     const task_record& r = profile.task[static_cast<std::size_t>(t)];
     if (r.worker < 0 || r.end < r.start) continue;
-    const int per_rank = queues_per_rank(s.machine), process = options.first_process + s.queue[t] / per_rank;
+    const int per_rank = hyperparallel::detail::queues_per_rank(s.machine),
+              process = options.first_process + s.queue[t] / per_rank;
     const auto beside = [&](const char* what, std::int64_t from, std::int64_t to) {
       writer.span(process, s.queue[t] % per_rank, what, what, from, to - from, nanosecond_digits,
                   fmt::format("\"of\":{}", t));

@@ -57,8 +57,6 @@ class action_labels {
   growing_array<int> last_input_, first_weight_;  ///< step of each action
 };
 
-}  // namespace detail
-
 /// Adds a run, whose rows take `prices`; parts are called by number, or by their `names`. Domain: the prices are ok.
 template <text_sink Sink>
 void add_parts(trace_writer<Sink>& writer, const lowered_program& l, const lowered_run& run, const row_prices& prices,
@@ -86,7 +84,7 @@ void add_parts(trace_writer<Sink>& writer, const lowered_program& l, const lower
       for (const plan_row& r : run.plan.row) {
         if (r.part != part || static_cast<int>(r.kind) != kind) continue;
         const program_step& s = p.step[r.step];
-        const bool handed = s.is_move && is_hand_over(p, p.move[s.index]);
+        const bool handed = s.is_move && hyperparallel::detail::is_hand_over(p, p.move[s.index]);
         const std::string label =
             (handed
                  ? "hand-over of " + std::string(p.graph.name_of_tensor(p.value[p.move[s.index].target].tensor)) + ", "
@@ -103,6 +101,8 @@ void add_parts(trace_writer<Sink>& writer, const lowered_program& l, const lower
     }
 }
 
+}  // namespace detail
+
 /// A whole trace file of a step on a device. False, with nothing written, where a step has no price there.
 template <text_sink Sink>
 bool write_parts_trace(Sink& sink, const lowered_program& l, const device_value& d,
@@ -113,7 +113,7 @@ bool write_parts_trace(Sink& sink, const lowered_program& l, const device_value&
     if (prices.last().code != cost_code::ok) return false;
   }
   trace_writer<Sink> writer(sink);
-  for (int i = 0; i < l.run.size; ++i) add_parts(writer, l, l.run[i], prices[i], i, names);
+  for (int i = 0; i < l.run.size; ++i) detail::add_parts(writer, l, l.run[i], prices[i], i, names);
   writer.finish();
   return true;
 }

@@ -20,7 +20,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace report {
 template <text_sink Sink>
 void write_trace(Sink& sink, const sharded_program& p, const run_record& record, const trace_options& options = {}) {
   const program_plan& plan = record.run->plan;
-  const int per_rank = queues_per_rank(plan.machine);
+  const int per_rank = hyperparallel::detail::queues_per_rank(plan.machine);
   trace_writer<Sink> writer(sink);
   writer.machine(plan.machine, options);
   std::size_t task = 0;
@@ -30,8 +30,9 @@ void write_trace(Sink& sink, const sharded_program& p, const run_record& record,
     for (int rank = ranks.first; rank < ranks.first + ranks.count; ++rank, ++task) {
       const task_record& r = record.task[task];
       if (r.worker < 0) continue;
-      writer.span(options.first_process + rank, first_queue(plan.machine, rank, row.kind) % per_rank, name,
-                  name_of(row.kind), r.start, r.end - r.start, nanosecond_digits,
+      writer.span(options.first_process + rank,
+                  hyperparallel::detail::first_queue(plan.machine, rank, row.kind) % per_rank, name, name_of(row.kind),
+                  r.start, r.end - r.start, nanosecond_digits,
                   "\"task\":" + std::to_string(task) + ",\"step\":" + std::to_string(row.step));
     }
   }

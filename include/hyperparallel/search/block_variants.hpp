@@ -27,10 +27,14 @@ struct measured_plan {
   extent_t memory = 0;
 };
 
+namespace detail {
+
 /// Whether two variants of neighbouring blocks find what they reckon with.
 constexpr bool follows_on(const block_variant& left, const block_variant& right) {
   return right.enters == left.leaves && right.gradient_leaves == left.gradient_enters;
 }
+
+}  // namespace detail
 
 /// Parts [first, last] and the number of their candidates' products.
 struct plan_block {

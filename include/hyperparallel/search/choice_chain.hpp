@@ -16,7 +16,7 @@
 
 #include <hyperparallel/search/choice_labels.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 enum class choice_search_code : unsigned char {
   ok,
@@ -40,8 +40,6 @@ struct choice_answer {
 
   constexpr choice_answer(int nodes, int best) : room(best) { choice.resize(nodes * best, 0); }
 };
-
-namespace detail {
 
 /// Reads choice b off its last label and the traces behind it.
 constexpr void read_choice(const choice_stages& s, const choice_scratch& x, int b, choice_answer& answer) {
@@ -88,8 +86,6 @@ constexpr void search_within_room(const choice_stages& s, std::int64_t budget, c
   }
 }
 
-}  // namespace detail
-
 /// Fills `answer` with the best choices of at most `budget` memory. Labels are given room as they need it, to `most`.
 constexpr void search_choices(const choice_stages& s, std::int64_t budget, choice_answer& answer,
                               const choice_room& most = {1 << 22, 1 << 21}) {
@@ -103,4 +99,4 @@ constexpr void search_choices(const choice_stages& s, std::int64_t budget, choic
   }
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

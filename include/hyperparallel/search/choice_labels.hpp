@@ -13,7 +13,7 @@
 
 #include <hyperparallel/search/choice_relaxation.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 inline constexpr int most_best_choices = 32;
 
@@ -61,8 +61,6 @@ struct choice_labels {
   int ends = 0;
   std::int64_t kept = 0, made = 0;
 };
-
-namespace detail {
 
 /// Sorts x.order[begin .. end) by time, then memory; equal ones stay in the order they have.
 constexpr void sort_labels(choice_scratch& x, int begin, int end) {
@@ -164,6 +162,4 @@ constexpr choice_labels set_labels(const choice_stages& s, std::int64_t budget, 
   return out;
 }
 
-}  // namespace detail
-
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/search/choice_stages.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// What a byte costs: memory m counts as ((m >> shift) · factor) >> scale picoseconds.
 struct memory_price {
@@ -23,8 +23,6 @@ struct relaxed_choice {
   memory_price price{};
   std::int64_t bound = 0;
 };
-
-namespace detail {
 
 /// least[state]: the least Σ price(time, memory) over the transitions from there to the end; impossible_time where none
 /// leads there. O(transitions).
@@ -124,6 +122,4 @@ constexpr relaxed_choice relax_memory(const choice_stages& s, const choice_exten
   return best;
 }
 
-}  // namespace detail
-
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 inline constexpr std::int64_t impossible_time = INT64_MAX;
 
@@ -65,4 +65,4 @@ struct choice_stages {
   }
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

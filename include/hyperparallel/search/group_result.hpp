@@ -8,7 +8,11 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 inline constexpr int most_searched_modules = 8, most_found_groups = 5;
+
+}  // namespace detail
 
 struct group_limits {
   growing_array<short_text> strategies{};  ///< by name; none: zero1, zero3, tp, dp-tp. One rank has "single".

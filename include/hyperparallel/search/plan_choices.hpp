@@ -10,9 +10,7 @@
 #include <hyperparallel/search/choice_chain.hpp>
 #include <hyperparallel/search/segment_costs.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Whether sums over the chain stay far from the end of 64 bits, and its transitions below 2^30.
 constexpr bool can_search(const segment_costs& c) {
@@ -33,8 +31,6 @@ constexpr bool can_search(const segment_costs& c) {
   }
   return c.size() > 0;
 }
-
-}  // namespace detail
 
 /// The chain of the variants of `c`: a node a block. O(Σ products of neighbours' variants).
 constexpr choice_stages stages_of(const segment_costs& c) {
@@ -102,4 +98,4 @@ constexpr void visit_rows(const segment_costs& c, extent_t budget, extent_t limi
   }
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -36,8 +36,8 @@ struct degree_extents {
   constexpr void add(const graph& g) {
     extent_t repeats = 0;
     for (const graph_segment& s : g.segment) repeats += s.repeats;
-    batch = larger(batch, dim_extent(g, "batch"));
-    sequence = larger(sequence, dim_extent(g, "seq"));
+    batch = larger(batch, detail::dim_extent(g, "batch"));
+    sequence = larger(sequence, detail::dim_extent(g, "seq"));
     layers = larger(layers, repeats);
   }
   friend constexpr bool operator==(const degree_extents&, const degree_extents&) = default;
@@ -70,6 +70,8 @@ struct search_certificate {
   constexpr bool has_legal_frames() const { return frames_refused < frames; }
   friend constexpr bool operator==(const search_certificate&, const search_certificate&) = default;
 };
+
+namespace detail {
 
 /// Whether meshes are alike but for the names of axes and for axes of one device.
 constexpr bool same_degrees(const mesh_shape& a, const mesh_shape& b) {
@@ -104,6 +106,8 @@ constexpr bool enter_plan(static_vector<found_plan, most_found_plans>& list, con
     if (!list.full()) list.push(q);
   return true;
 }
+
+}  // namespace detail
 
 struct search_result {
   hardware_status hardware{};                          ///< for all devices; where it is refused, nothing is searched

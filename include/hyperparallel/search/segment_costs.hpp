@@ -182,7 +182,7 @@ class segment_costs {
   template <class Meet>
   constexpr bool measure(const growing_array<int>& choice, const Meet& meet) {
     strategy_value s;
-    if (!compose(space, choice.item, s)) {
+    if (!detail::compose(space, choice.item, s)) {
       rules_fit = false;
       return true;
     }
@@ -219,7 +219,7 @@ class segment_costs {
     busy.resize(n);
     core.resize(n);
     memory.resize(n, 0);
-    visit_busy(program, form, priced_program(program, price), [&](int i, const busy_times& b) {
+    detail::visit_busy(program, form, priced_program(program, price), [&](int i, const busy_times& b) {
       const int p = sorted.part_of_step(program, i);
       busy[p] += b;
       if (detail::is_core(program, program.step[i])) core[p] += b;

@@ -12,14 +12,14 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 struct tensor_family {
   const char* name;
   bool two_axes;  ///< speaks of x, which the others leave to themselves
   bool reduced;   ///< in the reduced set
   void (*add)(strategy_value&);
 };
-
-namespace detail {
 
 constexpr void add_tensor_experts(strategy_value& s) {
   add_replicated_expert_parallel(s, "tp");
@@ -123,8 +123,6 @@ constexpr bool list_candidates(const graph& g, const model_parts& parts, int p, 
   return suffices;
 }
 
-}  // namespace detail
-
 /// Fills an empty space with what one frame offers. `parts` are those of `g`.
 constexpr void fill_space(plan_space& s, const graph& g, const model_parts& parts, const plan_frame& f, bool reduced) {
   s.frame = f;
@@ -163,5 +161,7 @@ constexpr bool compose(const plan_space& s, const int* choice, strategy_value& m
   for (const strategy_rule& r : s.after) fits = made.rule.push(r) && fits;
   return fits;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

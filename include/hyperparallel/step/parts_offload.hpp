@@ -16,14 +16,14 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// Whether what a single operator makes may be made again: a rule may say so, too.
 constexpr bool makes_again(const step_offload_settings& settings) {
   bool again = settings.recomputation;
   for (const offload_pattern& one : settings.rule) again = again || one.control == offload_control::recompute;
   return again;
 }
-
-namespace detail {
 
 /// What the plans of a program's parts are together.
 class parts_summary {
@@ -150,8 +150,8 @@ constexpr step_offload offload_parts(const sharded_program& p, const program_mov
     return r;
   }
   offloading_options how{.planning = settings.planning,
-                         .recomputation = makes_again(settings),
-                         .separate_update = !gradients_that_may_overflow(p).empty(),
+                         .recomputation = detail::makes_again(settings),
+                         .separate_update = !detail::gradients_that_may_overflow(p).empty(),
                          .links = moves.links};
   for (const offload_pattern& one : settings.rule) how.rules.push({one.pattern.text, one.control, one.tier});
   const planned_parts plans = plan_parts(p, moves, prices.duration, tiers_of(device, settings.budget), how);

@@ -11,6 +11,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 enum class refusal_kind : unsigned char { nothing, model, strategy };
 
 struct step_refusal {
@@ -102,6 +104,8 @@ constexpr step_refusal refusal_of(const sharded_program& p, const strategy_value
   }
   return r;
 }
+
+}  // namespace detail
 
 template <char...>
 struct named_operator {};

@@ -7,7 +7,11 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int most_refusal_text = 95;
+namespace detail {
+
 inline constexpr int most_quoted_text = 35;
+
+}  // namespace detail
 
 /// A name that is kept; longer ones lose their beginning, since the end tells more.
 struct refusal_text {
@@ -16,12 +20,14 @@ struct refusal_text {
 
   constexpr refusal_text() = default;
   constexpr explicit refusal_text(const char* name) {
-    int skip = text_length(name) - most_refusal_text;
+    int skip = detail::text_length(name) - most_refusal_text;
     if (skip < 0) skip = 0;
     for (; name[skip + length] != '\0'; ++length) text[length] = name[skip + length];
   }
   friend constexpr bool operator==(const refusal_text&, const refusal_text&) = default;
 };
+
+namespace detail {
 
 /// Names that are kept, joined by commas; the first that does not fit is dots, and so are all behind it.
 struct refusal_list {
@@ -42,8 +48,6 @@ struct refusal_list {
     for (int i = 0; text[i] != '\0'; ++i) joined.text[joined.length++] = text[i];
   }
 };
-
-namespace detail {
 
 /// The text of traits like those of `spelled` as one template argument: compilers print it in quotes, clang at most
 /// `most_quoted_text` characters of it.
@@ -68,10 +72,10 @@ constexpr auto quoted_name() {
   return quoted;
 }
 
-}  // namespace detail
-
 /// `Name<"dp, tp">` of the text, in error lines.
 template <template <fixed_string> class Name, class Traits>
 using quoted = Name<detail::quoted_text<Traits>()>;
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

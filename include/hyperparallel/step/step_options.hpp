@@ -46,7 +46,7 @@ struct recomputing {
 template <data_type Parameters, data_type Activations = Parameters>
 struct precision {
   using sets = setting<"element types">;
-  static constexpr bool are_floats = is_float(Parameters) && is_float(Activations);
+  static constexpr bool are_floats = detail::is_float(Parameters) && detail::is_float(Activations);
   static constexpr void apply(step_settings& s) {
     static_assert(are_floats,
                   "precision: no integer type can train parameters, or hold activations: name bf16, f16, f32 or f64");

@@ -15,8 +15,12 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 inline constexpr int most_planned_steps = 1000;
 inline constexpr int most_planned_tasks = 20'000;
+
+}  // namespace detail
 
 /// How large a plan is.
 struct plan_size {
@@ -24,7 +28,9 @@ struct plan_size {
   extent_t tasks = 0;  ///< of all ranks
   friend constexpr bool operator==(const plan_size&, const plan_size&) = default;
 
-  constexpr bool may_be_constant() const { return steps <= most_planned_steps && tasks <= most_planned_tasks; }
+  constexpr bool may_be_constant() const {
+    return steps <= detail::most_planned_steps && tasks <= detail::most_planned_tasks;
+  }
 };
 
 /// The size of the plan of a program whose segments may be folded. O(steps).
@@ -34,7 +40,7 @@ constexpr plan_size size_of_plan(const sharded_program& p, const program_moves& 
     const extent_t repeats = s.segment < 0 ? 1 : p.graph.segment[s.segment].repeats;
     const int rows = s.is_move ? kind_of(moves, s.index).steps : 1;
     n.steps += repeats;
-    n.tasks += repeats * (rows > 0 ? rows : 1) * ranks_of_part(p, part_of_step(p, s));
+    n.tasks += repeats * (rows > 0 ? rows : 1) * detail::ranks_of_part(p, detail::part_of_step(p, s));
   }
   return n;
 }

@@ -12,7 +12,7 @@
 #include <hyperparallel/step/refusal_text.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// The name of fewest edits until the pattern matches it, the first of equals, among those `name_at(0)` to
 /// `name_at(count - 1)` that are not null; `name` is null of none.
@@ -52,4 +52,4 @@ constexpr void list_dims_for(const graph& g, const strategy_rule& rule, refusal_
   visit_by_likeness(names.size, [&](int i) { return names[i]; }, rule.dim.text, [&](int i) { list.add(names[i]); });
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -54,13 +54,13 @@ constexpr graph training_graph(const optimizer_value& optimizer, const step_sett
 /// The compiler asks a program's laws on at most so many devices: they are asked device by device.
 inline constexpr int most_proved_devices = 32;
 
+namespace detail {
+
 /// Whether the program keeps the laws of check_program.hpp, asked where its mesh is small enough.
 constexpr proof laws_of(const sharded_program& p) {
   if (ranks_of(p) > most_proved_devices) return {};
   return proved_if(check_program(p).code == program_code::ok);
 }
-
-namespace detail {
 
 /// What a constant evaluation keeps of a step.
 struct step_evaluation {

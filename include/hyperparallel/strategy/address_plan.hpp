@@ -43,6 +43,8 @@ struct program_addresses {
   }
 };
 
+namespace detail {
+
 /// What needs an address above the homes of a tier: storages, then the what lies between the steps of moves, in tier 0.
 constexpr growing_array<memory_interval> temporaries_of(const sharded_program& p,
                                                         const growing_array<storage_lifetime>& lives,
@@ -78,6 +80,8 @@ constexpr growing_array<memory_interval> blocks_in(const sharded_program& p,
   return own;
 }
 
+}  // namespace detail
+
 /// Tiers that the program uses, at least one.
 constexpr int tiers_of(const sharded_program& p) {
   int tiers = 1;
@@ -85,6 +89,8 @@ constexpr int tiers_of(const sharded_program& p) {
     if (s.tier >= tiers) tiers = s.tier + 1;
   return tiers;
 }
+
+namespace detail {
 
 /// Bytes of what is alive always in a tier of a part, each rounded up.
 constexpr extent_t resident_bytes(const sharded_program& p, const growing_array<storage_lifetime>& lives, int tier,
@@ -96,14 +102,17 @@ constexpr extent_t resident_bytes(const sharded_program& p, const growing_array<
   return bytes;
 }
 
+}  // namespace detail
+
 /// The most bytes of tier 0 alive in one step: what every address plan needs at least. `not_counted` of a refused program.
 constexpr extent_t alive_maximum(const sharded_program& p, const program_moves& moves) {
   if (p.status.code != strategy_code::ok) return not_counted;
   const growing_array<storage_lifetime> lives = lifetimes_of(p);
-  const growing_array<memory_interval> block = temporaries_of(p, lives, moves);
+  const growing_array<memory_interval> block = detail::temporaries_of(p, lives, moves);
   extent_t most = 0;
   for (int part = 0; part < parts_of(p); ++part)
-    most = larger(most, resident_bytes(p, lives, 0, part) + alive_maximum(blocks_in(p, block, 0, part), p.step.size));
+    most = larger(most, detail::resident_bytes(p, lives, 0, part) +
+                            alive_maximum(detail::blocks_in(p, block, 0, part), p.step.size));
   return most;
 }
 constexpr extent_t alive_maximum(const sharded_program& p) {

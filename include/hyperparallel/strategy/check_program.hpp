@@ -30,7 +30,7 @@ enum class program_code : unsigned char {
 };
 
 constexpr const char* name_of(program_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0value_is_read_before_it_is_written\0value_is_read_after_it_is_replaced\0value_is_written_twice\0"
       "operand_lies_otherwise\0result_lies_otherwise\0move_changes_the_tensor\0move_has_no_plan\0"
       "operator_works_in_a_slower_tier\0cache_operator_changes_the_layout\0detach_keeps_no_copy\0"

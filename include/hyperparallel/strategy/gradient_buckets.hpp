@@ -9,9 +9,7 @@
 
 #include <hyperparallel/strategy/lifetimes.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// The axes over which a move reduces a parameter's gradient; 0 for any other move.
 constexpr unsigned reduced_gradient_axes(const sharded_program& p, const program_move& m) {
@@ -24,8 +22,6 @@ constexpr unsigned reduced_gradient_axes(const sharded_program& p, const program
     if (from.layout.partial[a] != reduce_op::none && to.layout.partial[a] == reduce_op::none) axes |= 1u << a;
   return axes;
 }
-
-}  // namespace detail
 
 /// Puts reductions of gradients into buckets of `bytes(part)` (of what one device reduces); how many there are.
 template <class Bytes>
@@ -66,4 +62,4 @@ constexpr int bucket_gradients(sharded_program& p, const Bytes& bytes) {
   return p.buckets;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -10,7 +10,7 @@
 #include <hyperparallel/redistribution/relocation.hpp>
 #include <hyperparallel/strategy/sharded_program.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Whether each rank takes the whole block of the one at its position; any other hand-over has a plan.
 constexpr bool is_by_position(const sharded_program& p, const program_move& m) {
@@ -43,4 +43,4 @@ constexpr void visit_taken(const move_plan& plan, int position, const Visit& vis
   }
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -9,7 +9,7 @@
 #include <hyperparallel/support/growing_array.hpp>
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class hole_list {
  public:
@@ -74,4 +74,4 @@ class hole_list {
   extent_t top_ = 0;
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -18,11 +18,15 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 inline constexpr extent_t storage_alignment = 64;
 
 constexpr extent_t aligned(extent_t bytes) {
   return (bytes + storage_alignment - 1) / storage_alignment * storage_alignment;
 }
+
+}  // namespace detail
 
 /// A block of memory in use from step `first` to step `last`.
 struct memory_interval {
@@ -36,21 +40,25 @@ struct memory_interval {
   constexpr bool leaves() const { return away.first <= away.last; }
 };
 
+namespace detail {
+
 struct interval_packing {
   growing_array<extent_t> offset;
   extent_t high_water = 0;
 };
+
+}  // namespace detail
 
 /// The most bytes that are in use in one step, sizes rounded up. Domain: steps in [0, steps). O(blocks + steps).
 constexpr extent_t alive_maximum(const growing_array<memory_interval>& block, int steps) {
   growing_array<extent_t> change(steps + 1, 0);
   for (int i = 0; i < block.size; ++i) {
     if (block.item[i].first > block.item[i].last) continue;
-    change.item[block.item[i].first] += aligned(block.item[i].bytes);
-    change.item[block.item[i].last + 1] -= aligned(block.item[i].bytes);
+    change.item[block.item[i].first] += detail::aligned(block.item[i].bytes);
+    change.item[block.item[i].last + 1] -= detail::aligned(block.item[i].bytes);
     if (!block.item[i].leaves()) continue;
-    change[block[i].away.first] -= aligned(block[i].bytes);
-    change[block[i].away.last + 1] += aligned(block[i].bytes);
+    change[block[i].away.first] -= detail::aligned(block[i].bytes);
+    change[block[i].away.last + 1] += detail::aligned(block[i].bytes);
   }
   extent_t alive = 0, most = 0;
   for (int i = 0; i < steps; ++i) most = larger(most, alive += change.item[i]);
@@ -209,8 +217,6 @@ constexpr interval_packing pack_by_orders(const growing_array<memory_interval>& 
   return best;
 }
 
-}  // namespace detail
-
 /// Places blocks from address 0 on: within `budget` bytes where that is found, and by a long search only then; without a
 /// budget, or with one below the least, within a twentieth of the least, and of what is `resident` beside these blocks,
 /// where that is found soon. Domain: steps in [0, steps).
@@ -232,5 +238,7 @@ constexpr interval_packing pack_intervals(const growing_array<memory_interval>& 
   interval_packing ordered = detail::pack_by_orders(block, enough, asked ? 600 : 24);
   return leaves || ordered.high_water < swept.high_water ? ordered : swept;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

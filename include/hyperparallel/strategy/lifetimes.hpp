@@ -30,6 +30,8 @@ struct storage_lifetime {
   friend constexpr bool operator==(const storage_lifetime&, const storage_lifetime&) = default;
 };
 
+namespace detail {
+
 /// Whether some step needs both; two that leave and come back do not take turns.
 constexpr bool alive_together(int first, int last, const life_gap& away, int other_first, int other_last,
                               const life_gap& other_away) {
@@ -48,14 +50,10 @@ constexpr bool is_shown(const graph& g, int tensor) {
   return false;
 }
 
-namespace detail {
-
 constexpr void note_use(storage_lifetime& l, int step) {
   if (l.first > l.last) l.first = step;
   l.last = step;
 }
-
-}  // namespace detail
 
 /// Calls `visit(value, is_written)` for each value that a step reads, then for each that it writes. A detach needs its
 /// target, and spoils its source as a write would.
@@ -72,8 +70,6 @@ constexpr void visit_values(const sharded_program& p, const program_step& s, con
   for (int i = 0; i < o.operand_count; ++i) visit(c.operand[i], false);
   for (int r = 0; r < o.result_count; ++r) visit(c.result[r], true);
 }
-
-namespace detail {
 
 /// Homes that are detached, and come back to where they were.
 constexpr void find_homes_away(const sharded_program& p, growing_array<storage_lifetime>& lives) {
@@ -98,7 +94,8 @@ constexpr growing_array<storage_lifetime> lifetimes_of(const sharded_program& p)
   growing_array<storage_lifetime> lives(p.storage.size);
   const storage_lifetime whole{0, p.step.size - 1, true};
   for (int i = 0; i < p.step.size; ++i)
-    visit_values(p, p.step.item[i], [&](int v, bool) { detail::note_use(lives.item[p.value.item[v].storage], i); });
+    detail::visit_values(p, p.step.item[i],
+                         [&](int v, bool) { detail::note_use(lives.item[p.value.item[v].storage], i); });
   for (int s = 0; s < p.storage.size; ++s) {
     if (lives.item[s].first <= lives.item[s].last && p.storage.item[s].held > lives.item[s].last)
       lives[s].last = p.storage.item[s].held;
@@ -106,7 +103,7 @@ constexpr growing_array<storage_lifetime> lifetimes_of(const sharded_program& p)
   }
   detail::find_homes_away(p, lives);
   for (int v = 0; v < p.value.size; ++v)
-    if (p.value.item[v].storage >= 0 && is_shown(p.graph, p.value.item[v].tensor))
+    if (p.value.item[v].storage >= 0 && detail::is_shown(p.graph, p.value.item[v].tensor))
       lives[p.value.item[v].storage] = whole;
   return lives;
 }

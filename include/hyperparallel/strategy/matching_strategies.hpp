@@ -10,7 +10,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/strategy_layouts.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Whether every rule of computing that has to decide something does so for an operator of forward.
 /// Domain: the graph is not refused, rules of stages are optional, as those of named strategies are.
@@ -35,4 +35,4 @@ constexpr void visit_matching_strategies(const graph& g, const char* name, const
   visit_by_likeness(names.size, [&](int i) { return names[i]; }, name, [&](int i) { visit(names[i]); });
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

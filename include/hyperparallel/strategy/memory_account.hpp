@@ -25,10 +25,10 @@ namespace hyperparallel { inline namespace v0_2 {
 template <int Kinds>
 struct memory_account_by {
   extent_t peak = 0;
-  int peak_step = -1;                          ///< of the program: the first one with that much
-  extent_t at_peak[array_bound(Kinds)] = {};   ///< adds up to the peak
-  extent_t most[array_bound(Kinds)] = {};      ///< of each kind by itself, in any step
-  extent_t resident[array_bound(Kinds)] = {};  ///< alive always: what is left between two steps of training
+  int peak_step = -1;                                  ///< of the program: the first one with that much
+  extent_t at_peak[detail::array_bound(Kinds)] = {};   ///< adds up to the peak
+  extent_t most[detail::array_bound(Kinds)] = {};      ///< of each kind by itself, in any step
+  extent_t resident[detail::array_bound(Kinds)] = {};  ///< alive always: what is left between two steps of training
   friend constexpr bool operator==(const memory_account_by&, const memory_account_by&) = default;
 
   /// Of a program that is refused: `not_counted` everywhere.
@@ -198,8 +198,6 @@ class memory_walk {
   memory_account_by<Kinds> always{};
 };
 
-}  // namespace detail
-
 /// The account of a program's device by kinds of one's own: `kind_of(storage)` is from 0 to `Kinds` - 1, `between` that of
 /// what lies between steps of a move. `watch` sees the account grow, see detail::unwatched_memory.
 template <int Kinds, class KindOf, class Watch = detail::unwatched_memory>
@@ -225,5 +223,7 @@ constexpr memory_account memory_account_of(const sharded_program& p, const progr
 constexpr memory_account memory_account_of(const sharded_program& p, extent_t alignment = 1) {
   return memory_account_of(p, kinds_of_moves(p), alignment);
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

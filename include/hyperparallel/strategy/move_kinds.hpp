@@ -53,6 +53,8 @@ struct program_moves {
   growing_array<int> first_staged;  ///< of each move, and their number
 };
 
+namespace detail {
+
 /// Axes along which elements or terms have to travel: those that become or cease to be partial, and of each dim those
 /// that follow the first place where its two lists of axes differ, or that a change of pieces outside them moves.
 constexpr unsigned travelled_axes(const layout_value& source, const layout_value& target) {
@@ -75,8 +77,6 @@ constexpr unsigned travelled_axes(const layout_value& source, const layout_value
   }
   return mask;
 }
-
-namespace detail {
 
 constexpr unsigned mixed(unsigned hash, extent_t number) {
   return (hash ^ static_cast<unsigned>(number ^ (number >> 32))) * 0x01000193u;

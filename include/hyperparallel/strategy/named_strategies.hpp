@@ -184,7 +184,7 @@ constexpr const named_strategy& named_strategy_at(int i) { return detail::named_
 /// The name that is most like `name`, see `characters_that_differ`; the first of equals. O(names · length²).
 constexpr const char* nearest_strategy(const char* name) {
   const auto name_at = [](int i) { return detail::named_strategy_table[i].name; };
-  return name_at(nearest_name_of(named_strategy_count, name_at, name));
+  return name_at(detail::nearest_name_of(named_strategy_count, name_at, name));
 }
 
 namespace detail {

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/strategy/lifetimes.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// In the order in which the program makes them, each storage once.
 constexpr growing_array<int> gradients_that_may_overflow(const sharded_program& p) {
@@ -32,4 +32,4 @@ constexpr growing_array<int> gradients_that_may_overflow(const sharded_program& 
   return values;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -24,6 +24,8 @@ struct operator_work {
   friend constexpr bool operator==(const operator_work&, const operator_work&) = default;
 };
 
+namespace detail {
+
 /// What an operator's own cost is reckoned from: its loops on one device under a placement, or in a tile of these.
 /// O(loops · axes).
 constexpr local_work local_work_of(const graph& g, const graph_operator& o, const operator_placement& p,
@@ -56,22 +58,24 @@ constexpr extent_t flops_of(const graph& g, const graph_operator& o, const opera
   return points / tile.count;
 }
 
+}  // namespace detail
+
 /// What a compute step does on one device, once; of a tile what that does, which reads again what has not its dim.
 constexpr operator_work work_of(const sharded_program& p, const program_compute& c, const step_tile& tile = {}) {
   const graph_operator& o = p.graph.op.item[c.op];
   const operator_value& value = p.graph.value_of(o);
   const mesh_shape& m = p.value.item[c.result[0]].layout.mesh;
-  const auto bytes_in_tile = [&](int v) { return local_bytes(p, v) / tile_in(p, v, tile).count; };
+  const auto bytes_in_tile = [&](int v) { return local_bytes(p, v) / detail::tile_in(p, v, tile).count; };
   operator_work w;
   w.unit = value.unit;
-  w.flops = flops_of(p.graph, o, c.placement, m, tile);
+  w.flops = detail::flops_of(p.graph, o, c.placement, m, tile);
   for (int r = 0; r < o.result_count; ++r) w.bytes_written += bytes_in_tile(c.result[r]);
   for (int i = 0; i < o.operand_count; ++i) {
     const extent_t all = bytes_in_tile(c.operand[i]);
     w.bytes_read += is_in(value.gathered, i) ? smaller(all, bytes_in_tile(c.result[0])) : all;
   }
   if (value.has_scratch) {
-    const extent_t scratch = value.scratch_bytes(local_work_of(p.graph, o, c.placement, m, tile));
+    const extent_t scratch = value.scratch_bytes(detail::local_work_of(p.graph, o, c.placement, m, tile));
     w.bytes_read += scratch;
     w.bytes_written += scratch;
   }
@@ -97,6 +101,8 @@ struct work_total {
   }
 };
 
+namespace detail {
+
 /// What one device does in a step of training: repeated segments and micro-batches included; of a refused program
 /// `work_total::of_nothing()`. O(steps).
 constexpr work_total total_work(const sharded_program& p) {
@@ -107,5 +113,7 @@ constexpr work_total total_work(const sharded_program& p) {
       total.add(work_of(p, p.compute.item[p.step.item[i].index], p.step.item[i].tile), times_of(p, p.step.item[i]));
   return total;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -23,7 +23,7 @@ class operator_writer : protected program_writer {
     const graph_operator& op = program_.graph.op.item[o];
     if (program_.graph.value_of(op).accumulates || op.phase >= graph_phase::accumulate) return update(o);
     if (op.rotation >= 0) return rotate(o);
-    if (passes_sums_together(program_.graph.rule_of(op)) && pass_on(o)) return;
+    if (detail::passes_sums_together(program_.graph.rule_of(op)) && pass_on(o)) return;
     compute(o, placement(o));
   }
 
@@ -47,12 +47,12 @@ class operator_writer : protected program_writer {
     unsigned waiting = 0;  // axes along which the operator works on terms
     for (int i = 0; i < op.operand_count; ++i) {
       const layout_value wanted = layout_of(rule.operand[i], p, mesh());
-      const bool linear = waiting == 0 && passes_sums_of(rule, i);
+      const bool linear = waiting == 0 && detail::passes_sums_of(rule, i);
       c.operand[i] = linear ? waiting_value(op.operand[i], wanted, p, waiting) : -1;
       if (c.operand[i] < 0) c.operand[i] = ensure(op.operand[i], wanted);
     }
     for (int r = 0; r < op.result_count; ++r) {
-      layout_value left = layout_of_result(rule, r, p, mesh());
+      layout_value left = detail::layout_of_result(rule, r, p, mesh());
       for (int a = 0; a < mesh().axis_count; ++a)
         if ((waiting >> a & 1u) != 0) left.partial[a] = reduce_op::sum;
       c.result[r] = book_.add(op.result[r], left);
@@ -71,7 +71,7 @@ class operator_writer : protected program_writer {
       return compute_in(o, at, program_.value[term].layout, turned);
     }
     const factor_rule& rule = program_.graph.rule_of(op);
-    const auto [queries, keys] = ring_loops_of(program_.graph, op);
+    const auto [queries, keys] = detail::ring_loops_of(program_.graph, op);
     operator_placement p = placement(o);
     if (p.loop[ring_] != queries) {
       layouts().fail({strategy_code::ring_axis_does_not_shard_the_sequence, -1, ring_, o, -1, op.loop[queries].dim});
@@ -85,7 +85,7 @@ class operator_writer : protected program_writer {
       c.operand[i] = ensure(op.operand[i], layout_of(rule.operand[i], p, mesh()),
                             has_factor(rule.operand[i], keys) ? turned : value_rotation{});
     for (int r = 0; r < op.result_count; ++r)
-      c.result[r] = book_.add(op.result[r], layout_of_result(rule, r, p, mesh()),
+      c.result[r] = book_.add(op.result[r], detail::layout_of_result(rule, r, p, mesh()),
                               has_factor(rule.result[r], keys) ? turned : value_rotation{});
     step(false, program_.compute.push(c));
   }
@@ -190,11 +190,12 @@ class operator_writer : protected program_writer {
     const factor_rule& rule = program_.graph.rule_of(op);
     program_compute c;
     c.op = o;
-    c.placement = placement_in(rule, l);
+    c.placement = detail::placement_in(rule, l);
     if (op.rotation >= 0 && ring_ >= 0) c.placement.turned[ring_] = c.placement.loop[ring_];
     for (int i = 0; i < op.operand_count; ++i) c.operand[i] = at[i];
     for (int r = 0; r < op.result_count; ++r) {
-      const layout_value lies = rule.result[r].rank == l.rank ? l : layout_of_result(rule, r, c.placement, mesh());
+      const layout_value lies =
+          rule.result[r].rank == l.rank ? l : detail::layout_of_result(rule, r, c.placement, mesh());
       c.result[r] = next_value(op.result[r], lies, turned);
     }
     step(false, program_.compute.push(c));
@@ -216,7 +217,7 @@ class operator_writer : protected program_writer {
         program_.home.item[parameter] >= 0 ? base_.item[parameter] : replicated_of(rule.operand[0].rank);
     unsigned whole = 0;
     for (int d = 0; d < base.rank; ++d)
-      if (is_whole(rule, rule.operand[0].term[d])) whole |= 1u << d;
+      if (detail::is_whole(rule, rule.operand[0].term[d])) whole |= 1u << d;
     layout_value l = layouts().refine(g, parameter, base, rule_stage::state, ~whole);
     const layout_value refined = l;
     l.cut_count = 0;
@@ -230,7 +231,7 @@ class operator_writer : protected program_writer {
     int at[max_operator_operands] = {};
     const factor_rule& rule = program_.graph.rule_of(op);
     if (op.operand_count == 0 || rule.operand[0].rank == 0 || op.loop_count == 0) {
-      if (passes_sums_together(rule) && pass_on(o)) return;
+      if (detail::passes_sums_together(rule) && pass_on(o)) return;
       return compute(o, placement(o));
     }
     layout_value l;

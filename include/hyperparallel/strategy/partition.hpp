@@ -74,7 +74,7 @@ class partitioner : operator_writer {
         leave_segment();
     }
     finish_layouts(closed_);
-    bucket_gradients(program_, [&](int part) { return strategy_of(part).bucket_bytes; });
+    detail::bucket_gradients(program_, [&](int part) { return strategy_of(part).bucket_bytes; });
     return static_cast<sharded_program&&>(program_);
   }
 

@@ -135,7 +135,7 @@ class program_writer {
     const graph_tensor& t = program_.graph.tensor.item[tensor];
     const bool parameter = t.kind == graph_tensor_kind::parameter;
     const int first = program_.home.item[tensor];
-    const bool again = first >= 0 && parameter && book_.part() != part_of_value(program_, first);
+    const bool again = first >= 0 && parameter && book_.part() != detail::part_of_value(program_, first);
     if (first >= 0 && (!again || second_stage_of(tensor) >= 0)) return first;
     layout_value lives = wanted;
     if (!again) base_.item[tensor] = wanted;
@@ -180,7 +180,7 @@ class program_writer {
   /// The same where terms that another part alone has are reduced there to what is wanted, not all to the whole.
   constexpr int ensure_reduced(int tensor, const layout_value& wanted) {
     const int from = book_.best(tensor) < 0 ? book_.part_that_has(tensor) : -1;
-    const bool alike = from >= 0 && mesh_of_part(program_, from) == mesh();
+    const bool alike = from >= 0 && detail::mesh_of_part(program_, from) == mesh();
     return alike ? hand_over(tensor, from, wanted, wanted) : ensure(tensor, wanted);
   }
   /// The tensor's value in this part, pulled from the part that has it; -1: none has. Terms are reduced where they are.

@@ -144,8 +144,6 @@ class attention_rotation {
   growing_array<int> place_;  ///< of each operator, the first one that stands for it
 };
 
-}  // namespace detail
-
 /// Loops of a block of attention: over the queries' sequence, and over that of the keys, whose block travels.
 struct ring_loops {
   int queries = -1, keys = -1;
@@ -158,6 +156,8 @@ constexpr ring_loops ring_loops_of(const graph& g, const graph_operator& op) {
   const factor_rule& rule = g.rule_of(op);
   return {rule.operand[attends.queries].term[1], rule.operand[attends.keys].term[1]};
 }
+
+}  // namespace detail
 
 /// The graph with each attention as `blocks` operators. Domain: 1 ≤ blocks < 100 divides the keys' sequence.
 constexpr graph rotate_attention(const graph& g, int blocks) {

@@ -118,20 +118,30 @@ struct sharded_program {
 };
 
 constexpr int parts_of(const sharded_program& p) { return p.part.empty() ? 1 : p.part.size; }
+namespace detail {
+
 constexpr const mesh_value& named_mesh_of_part(const sharded_program& p, int part) {
   return p.part.empty() ? p.mesh : p.part.item[part].mesh;
 }
 constexpr const mesh_shape& mesh_of_part(const sharded_program& p, int part) {
   return named_mesh_of_part(p, part).shape;
 }
+
+}  // namespace detail
 constexpr int first_rank_of(const sharded_program& p, int part) {
   return p.part.empty() ? 0 : p.part.item[part].first_rank;
 }
+namespace detail {
+
 constexpr int ranks_of_part(const sharded_program& p, int part) { return position_count(mesh_of_part(p, part)); }
+
+}  // namespace detail
 /// Ranks of all parts.
 constexpr int ranks_of(const sharded_program& p) {
-  return first_rank_of(p, parts_of(p) - 1) + ranks_of_part(p, parts_of(p) - 1);
+  return first_rank_of(p, parts_of(p) - 1) + detail::ranks_of_part(p, parts_of(p) - 1);
 }
+namespace detail {
+
 /// The part of a rank of the program. O(parts).
 constexpr int part_of_rank(const sharded_program& p, int rank) {
   int part = parts_of(p) - 1;
@@ -165,6 +175,8 @@ constexpr void visit_homes(const sharded_program& p, int tensor, const Visit& vi
   for (int v = other_home_of(p, home); v >= 0; v = other_home_of(p, v)) visit(v);
 }
 
+}  // namespace detail
+
 /// The box of a value on the device at `position`, in coordinates of the whole tensor. O(dims + cuts).
 constexpr box box_of(const sharded_program& p, int value, int position) {
   const program_value& v = p.value[value];
@@ -182,7 +194,7 @@ constexpr extent_t local_elements(const sharded_program& p, int value) {
   const layout_value& l = p.value.item[value].layout;
   extent_t n = 1;
   if (l.padded != 0) {
-    const shard_counts pieces = count_shards(l);
+    const shard_counts pieces = detail::count_shards(l);
     for (int d = 0; d < s.rank; ++d)
       static_cast<void>(__builtin_mul_overflow(n, ceil_divide(s.extent[d], pieces.of[d]), &n));
     return n;
@@ -202,11 +214,15 @@ constexpr const char* name_of(cache_operator c) {
   return names[static_cast<int>(c)];
 }
 
+namespace detail {
+
 constexpr int tier_of(const sharded_program& p, int value) { return p.storage.item[p.value.item[value].storage].tier; }
+
+}  // namespace detail
 /// `within_tier` where the move stays in its tier.
 constexpr cache_operator cache_operator_of(const sharded_program& p, const program_move& m) {
   if (m.detaches) return cache_operator::detach;
-  const int from = tier_of(p, m.source), to = tier_of(p, m.target);
+  const int from = detail::tier_of(p, m.source), to = detail::tier_of(p, m.target);
   return from == to ? cache_operator::within_tier : to < from ? cache_operator::prefetch : cache_operator::store;
 }
 
@@ -222,12 +238,16 @@ constexpr bool is_in(graph_phase phase, unsigned phases) { return (phases >> sta
 /// How often the step happens in a step of training.
 constexpr extent_t times_of(const sharded_program& p, const program_step& s) {
   const bool every = p.unrolled || s.phase == graph_phase::norm || s.phase == graph_phase::update;
-  return repeats_of(p.graph, s.segment) * (every ? 1 : p.graph.micro_batches);
+  return detail::repeats_of(p.graph, s.segment) * (every ? 1 : p.graph.micro_batches);
 }
+
+namespace detail {
 
 /// What a value sees of a tile of a step.
 constexpr step_tile tile_in(const sharded_program& p, int value, const step_tile& tile) {
   return tile_in(p.graph.tensor.item[p.value.item[value].tensor], tile);
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

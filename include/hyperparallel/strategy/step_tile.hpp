@@ -30,6 +30,8 @@ struct step_tile {
   friend constexpr bool operator==(const step_tile&, const step_tile&) = default;
 };
 
+namespace detail {
+
 /// The part of the outer cut, or of the inner one, that a tile lies in.
 constexpr step_tile outer_of(const step_tile& t) {
   return {t.dim, t.shard, t.index / t.inner.count, t.count / t.inner.count, {}};
@@ -89,5 +91,7 @@ constexpr int loop_of_tile(const graph_operator& o, const step_tile& t) {
   }
   return found;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -16,7 +16,7 @@ enum class memory_class : unsigned char { parameters, gradients, states, activat
 inline constexpr int memory_class_count = 6;
 
 constexpr const char* name_of(memory_class c) {
-  return enum_name("parameters\0gradients\0states\0activations\0buffers\0inputs", c);
+  return detail::enum_name("parameters\0gradients\0states\0activations\0buffers\0inputs", c);
 }
 
 /// Steps of one phase and segment that stand together, repeated.
@@ -55,7 +55,7 @@ class storage_uses {
   }
 
   constexpr int repetitions_of(int segment) const {
-    const extent_t n = repeats_of(p.graph, segment);
+    const extent_t n = detail::repeats_of(p.graph, segment);
     return n < written_out ? static_cast<int>(n) : written_out;
   }
 
@@ -151,7 +151,7 @@ class storage_uses {
         }
     for (int v = 0; v < values.storage.size; ++v) {
       const int s = values.storage.item[v], tensor = values.tensor.item[v];
-      if (s >= 0 && is_shown(p.graph, tensor)) resident.item[s] = true;
+      if (s >= 0 && detail::is_shown(p.graph, tensor)) resident.item[s] = true;
       for (const graph_segment& one : p.graph.segment)
         if (tensor == one.carried_out || tensor == one.gradient_out) handed_on_.push(v);
     }

@@ -25,6 +25,8 @@ constexpr void add_zero(strategy_value& s, const char* axis, int stage) {
   if (stage > 2) s.add(shard_stage(rule_stage::parameter, axis));
 }
 
+namespace detail {
+
 /// Hybrid sharding, levels 1 to 3: parameters and states are sharded along `shard` and replicated along `replicate`;
 /// level 2 shards gradients too, level 3 gives gathered parameters up before backward.
 constexpr void add_hybrid_sharded(strategy_value& s, const char* replicate, const char* shard, int level) {
@@ -49,14 +51,18 @@ constexpr void add_state_heads(strategy_value& s, const char* axis) {
       .add(shard_dim_if_present("state_group", axis, "*.state.*"));
 }
 
+}  // namespace detail
+
 /// 1D tensor parallel: heads, feed-forward widths and the vocabulary. Column, then row parallel, by the dims' names.
 constexpr void add_tensor_parallel(strategy_value& s, const char* axis) {
-  add_heads(s, axis);
+  detail::add_heads(s, axis);
   s.add(shard_dim_if_present("ffn", axis))
       .add(shard_dim_if_present("shared_ffn", axis))
       .add(shard_dim_if_present("expert_ffn", axis))
       .add(shard_dim_if_present("vocab", axis));
 }
+
+namespace detail {
 
 /// Sequence parallel between the blocks of tensor parallelism: call after `add_tensor_parallel` on the same axis.
 constexpr void add_sequence_parallel(strategy_value& s, const char* axis) { s.add(shard_dim("seq", axis)); }
@@ -121,6 +127,8 @@ constexpr void add_ring(strategy_value& s, const char* axis) {
   s.ring_axis = short_text(axis);
 }
 
+}  // namespace detail
+
 /// Experts on the axis that shards the tokens elsewhere: dispatch and combine are all-to-alls. Call before the
 /// parallelism that shards tokens along it.
 constexpr void add_expert_parallel(strategy_value& s, const char* axis) {
@@ -132,6 +140,8 @@ constexpr void add_folded_expert_parallel(strategy_value& s, const char* axis) {
   add_expert_parallel(s, axis);
   s.add(shard_dim("capacity", axis, "*.dispatch")).add(shard_dim("capacity", axis, "*.combine"));
 }
+namespace detail {
+
 /// Experts on an axis along which tokens are replicated: dispatch takes what is at hand, combine leaves partial sums.
 constexpr void add_replicated_expert_parallel(strategy_value& s, const char* axis) {
   s.add(shard_dim("experts", axis, "*.experts.*"))
@@ -151,5 +161,7 @@ constexpr void add_row_parallel(strategy_value& s, const char* pattern, const ch
 constexpr void add_sequence_parallel(strategy_value& s, const char* pattern, const char* axis) {
   s.add(shard_dim("seq", axis, pattern));
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

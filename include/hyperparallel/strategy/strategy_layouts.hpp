@@ -24,8 +24,8 @@ class strategy_layouts {
     for (int r = 0; r < s.rule.size; ++r) {
       const strategy_rule& rule = s.rule.item[r];
       axis_[r] = axis_index(s.mesh, rule.axis.text);
-      any_dim_[r] = same_text(rule.dim.text, "*");
-      everywhere_[r] = same_text(rule.where.text, "*");
+      any_dim_[r] = detail::same_text(rule.dim.text, "*");
+      everywhere_[r] = detail::same_text(rule.where.text, "*");
       dim_[r] = dim_of_rule(g, rule.dim.text);
       if (axis_[r] < 0) fail({strategy_code::axis_is_not_in_the_mesh, r});
     }
@@ -41,16 +41,16 @@ class strategy_layouts {
     const mesh_shape& m = strategy_->mesh.shape;
     operator_placement p;
     const factor_rule& rule = g.rule_of(o);
-    const int travels = o.rotation >= 0 ? ring_loops_of(g, o).keys : -1;
+    const int travels = o.rotation >= 0 ? detail::ring_loops_of(g, o).keys : -1;
     strategy_status passed[max_axes];  // of each axis: the first dim that a rule passed over
     for (int r = 0; r < strategy_->rule.size; ++r) {
       const int a = axis_[r];
       if (a < 0 || dim_[r] == no_dim || m.size[a] == 1 || p.loop[a] >= 0) continue;
       if (strategy_->rule.item[r].stage != rule_stage::compute) continue;
-      if (!everywhere_[r] && !name_matches(strategy_->rule.item[r].where.text, g.name_of_op(op))) continue;
+      if (!everywhere_[r] && !detail::name_matches(strategy_->rule.item[r].where.text, g.name_of_op(op))) continue;
       for (int l = 0; l < o.loop_count; ++l) {
-        if (l == travels || is_whole(rule, l) || !speaks_of(g, o, rule, l, dim_[r])) continue;
-        const extent_t pieces = pieces_of_loop(p, m, l) * m.size[a];
+        if (l == travels || detail::is_whole(rule, l) || !speaks_of(g, o, rule, l, dim_[r])) continue;
+        const extent_t pieces = detail::pieces_of_loop(p, m, l) * m.size[a];
         if (o.loop[l].extent % pieces != 0) {
           refuse_dim({strategy_code::dim_does_not_divide, r, a, op, -1, o.loop[l].dim, o.loop[l].extent, pieces},
                      passed[a]);
@@ -75,7 +75,7 @@ class strategy_layouts {
       const strategy_rule& rule = strategy_->rule.item[r];
       const int a = axis_[r];
       if (rule.stage != stage || a < 0 || m.size[a] == 1) continue;
-      if (!everywhere_[r] && !name_matches(rule.where.text, g.name_of_tensor(parameter))) continue;
+      if (!everywhere_[r] && !detail::name_matches(rule.where.text, g.name_of_tensor(parameter))) continue;
       used_[r] = true;
       if (uses_axis(l, a)) continue;
       int chosen = -1;
@@ -105,7 +105,7 @@ class strategy_layouts {
   constexpr bool pinned(const graph& g, int tensor, layout_value& l) {
     for (int i = strategy_->pin.size - 1; i >= 0; --i) {
       const strategy_pin& pin = strategy_->pin.item[i];
-      if (!name_matches(pin.pattern.text, g.name_of_tensor(tensor))) continue;
+      if (!detail::name_matches(pin.pattern.text, g.name_of_tensor(tensor))) continue;
       pin_used_[i] = true;
       const graph_tensor& t = g.tensor[tensor];
       if (pin.rank != t.shape.rank) {
@@ -157,9 +157,9 @@ class strategy_layouts {
   static constexpr int no_dim = -1, output_dim = -2, input_dim = -3;
 
   static constexpr int dim_of_rule(const graph& g, const char* name) {
-    if (same_text(name, "output")) return output_dim;
-    if (same_text(name, "input")) return input_dim;
-    return same_text(name, "*") ? no_dim : find_dim(g, name);
+    if (detail::same_text(name, "output")) return output_dim;
+    if (detail::same_text(name, "input")) return input_dim;
+    return detail::same_text(name, "*") ? no_dim : detail::find_dim(g, name);
   }
   /// A rule whose dim does not divide passes it over, or fails. An `if_present` rule that stands in for those passed over,
   /// as groups of queries do for heads, fails with the first of their dims.

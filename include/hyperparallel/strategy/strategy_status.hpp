@@ -26,7 +26,7 @@ enum class strategy_code : unsigned char {
 };
 
 constexpr const char* name_of(strategy_code c) {
-  return enum_name(
+  return detail::enum_name(
       "ok\0graph_is_refused\0axis_is_not_in_the_mesh\0rule_matches_nothing\0dim_does_not_divide\0"
       "pattern_matches_nothing\0pin_has_wrong_rank\0ring_axis_does_not_shard_the_sequence\0name_is_unknown\0"
       "ranks_do_not_factor\0mesh_is_not_valid\0too_many_rules\0pin_names_an_axis_twice\0stages_are_refused\0"

@@ -26,7 +26,7 @@ struct fully_sharded {
 template <fixed_string Replicate, fixed_string Shard, int Level = 3>
 struct hybrid_sharded {
   static_assert(Level >= 1 && Level <= 3, "hybrid sharding has the levels 1, 2 and 3");
-  static constexpr void add(strategy_value& s) { add_hybrid_sharded(s, Replicate.text, Shard.text, Level); }
+  static constexpr void add(strategy_value& s) { detail::add_hybrid_sharded(s, Replicate.text, Shard.text, Level); }
 };
 template <fixed_string Axis>
 struct tensor_parallel {
@@ -35,19 +35,19 @@ struct tensor_parallel {
 /// Between the blocks of tensor parallelism: comes after it.
 template <fixed_string Axis>
 struct sequence_parallel {
-  static constexpr void add(strategy_value& s) { add_sequence_parallel(s, Axis.text); }
+  static constexpr void add(strategy_value& s) { detail::add_sequence_parallel(s, Axis.text); }
 };
 template <fixed_string Axis>
 struct vocabulary_parallel {
-  static constexpr void add(strategy_value& s) { add_vocabulary_parallel(s, Axis.text); }
+  static constexpr void add(strategy_value& s) { detail::add_vocabulary_parallel(s, Axis.text); }
 };
 template <fixed_string X, fixed_string Y>
 struct tensor_parallel_2d {
-  static constexpr void add(strategy_value& s) { add_tensor_2d(s, X.text, Y.text); }
+  static constexpr void add(strategy_value& s) { detail::add_tensor_2d(s, X.text, Y.text); }
 };
 template <fixed_string Row, fixed_string Column>
 struct summa_parallel {
-  static constexpr void add(strategy_value& s) { add_summa(s, Row.text, Column.text); }
+  static constexpr void add(strategy_value& s) { detail::add_summa(s, Row.text, Column.text); }
 };
 
 enum class context_method : unsigned char { gathered, all_to_all, ring };
@@ -55,9 +55,9 @@ enum class context_method : unsigned char { gathered, all_to_all, ring };
 template <fixed_string Axis, context_method Method = context_method::gathered>
 struct context_parallel {
   static constexpr void add(strategy_value& s) {
-    if (Method == context_method::ring) return add_ring(s, Axis.text);
-    if (Method == context_method::all_to_all) return add_ulysses(s, Axis.text);
-    add_gathered_context(s, Axis.text);
+    if (Method == context_method::ring) return detail::add_ring(s, Axis.text);
+    if (Method == context_method::all_to_all) return detail::add_ulysses(s, Axis.text);
+    detail::add_gathered_context(s, Axis.text);
   }
 };
 /// Comes before the parallelism that shards tokens along the axis.
@@ -67,26 +67,26 @@ struct expert_parallel {
 };
 template <fixed_string Axis>
 struct replicated_expert_parallel {
-  static constexpr void add(strategy_value& s) { add_replicated_expert_parallel(s, Axis.text); }
+  static constexpr void add(strategy_value& s) { detail::add_replicated_expert_parallel(s, Axis.text); }
 };
 
 /// Operators whose names match are cut along their output, or along what they sum over.
 template <fixed_string Pattern, fixed_string Axis>
 struct column_parallel {
-  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
-  static constexpr void add(strategy_value& s) { add_column_parallel(s, Pattern.text, Axis.text); }
+  static_assert(detail::text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
+  static constexpr void add(strategy_value& s) { detail::add_column_parallel(s, Pattern.text, Axis.text); }
 };
 template <fixed_string Pattern, fixed_string Axis>
 struct row_parallel {
-  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
-  static constexpr void add(strategy_value& s) { add_row_parallel(s, Pattern.text, Axis.text); }
+  static_assert(detail::text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
+  static constexpr void add(strategy_value& s) { detail::add_row_parallel(s, Pattern.text, Axis.text); }
 };
 
 /// Tensors whose names match have this layout: an axis or `none` for each dim.
 template <fixed_string Pattern, map_entry... Entries>
 struct pin {
   static_assert(sizeof...(Entries) <= max_pinned_dims, "a pinned tensor has at most four dims");
-  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
+  static_assert(detail::text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
   static constexpr void add(strategy_value& s) {
     strategy_pin p{short_text(Pattern.text), static_cast<int>(sizeof...(Entries)), {}};
     int d = 0;

@@ -80,8 +80,8 @@ class version_book {
     int found = -1;
     for (int v = first(tensor); v >= 0; v = next_.item[v]) {
       if (!at_hand_.item[v] || program_.value.item[v].rotation.by != 0) continue;
-      if (!is_partial(program_.value.item[v].layout)) return part_of_value(program_, v);
-      if (found < 0) found = part_of_value(program_, v);
+      if (!is_partial(program_.value.item[v].layout)) return detail::part_of_value(program_, v);
+      if (found < 0) found = detail::part_of_value(program_, v);
     }
     return found;
   }

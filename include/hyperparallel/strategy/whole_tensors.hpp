@@ -12,6 +12,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// What the stage of `w` keeps of its parameter: the parameter, its gradient as it waits for the update, or all states.
 constexpr extent_t bytes_of_whole(const sharded_program& p, const whole_tensor& w) {
   const graph& g = p.graph;
@@ -32,9 +34,11 @@ constexpr extent_t bytes_of_whole(const sharded_program& p, const whole_tensor& 
   return repeats * bytes;
 }
 
+}  // namespace detail
+
 constexpr extent_t whole_bytes(const sharded_program& p) {
   extent_t bytes = 0;
-  for (int i = 0; i < p.whole.size; ++i) bytes += bytes_of_whole(p, p.whole.item[i]);
+  for (int i = 0; i < p.whole.size; ++i) bytes += detail::bytes_of_whole(p, p.whole.item[i]);
   return bytes;
 }
 

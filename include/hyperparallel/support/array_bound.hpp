@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// The bound `count` of a raw array: `task task[array_bound(Size.tasks + 1)]`. A negative one is more than any array may have,
 /// which the compiler refuses.
 constexpr std::size_t array_bound(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

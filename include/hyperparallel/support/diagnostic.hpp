@@ -97,10 +97,10 @@ struct spell<Name, Traits, indices<I...>> {
   using type = Name<Traits::text[I]...>;
 };
 
-}  // namespace detail
-
 /// `Name<'d','p'>` from a traits type with `static constexpr` members `text` (characters) and `length`.
 template <template <char...> class Name, class Traits>
 using spelled = typename detail::spell<Name, Traits, typename detail::make_indices<Traits::length>::type>::type;
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

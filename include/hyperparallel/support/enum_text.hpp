@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// `texts` are of all enumerators up to `Last`; "unknown" of a number that is none of them.
 template <auto Last, std::size_t N>
@@ -22,4 +22,4 @@ constexpr const char* enum_name(const char (&names)[N], Code code) {
   return at < N ? names + at : "unknown";
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

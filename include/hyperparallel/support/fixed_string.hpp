@@ -17,11 +17,11 @@ namespace hyperparallel { inline namespace v0_2 {
 
 template <int N>
 struct fixed_string {
-  char text[array_bound(N)] = {};
+  char text[detail::array_bound(N)] = {};
 
   constexpr fixed_string() = default;
   // Implicit on purpose: the user writes the literal where the template wants the name.
-  constexpr fixed_string(const char (&literal)[array_bound(N)]) {
+  constexpr fixed_string(const char (&literal)[detail::array_bound(N)]) {
     for (int i = 0; i < N; ++i) text[i] = literal[i];
   }
   static constexpr int size() { return N - 1; }
@@ -48,6 +48,8 @@ struct short_text {
   friend constexpr bool operator==(const short_text&, const short_text&) = default;
 };
 
+namespace detail {
+
 /// Length of a zero-terminated text.
 constexpr int text_length(const char* text) {
   int n = 0;
@@ -55,8 +57,12 @@ constexpr int text_length(const char* text) {
   return n;
 }
 
+}  // namespace detail
+
 /// Whether `text` would be kept whole by `short_text`.
-constexpr bool fits(const char* text) { return text_length(text) <= short_text::capacity; }
+constexpr bool fits(const char* text) { return detail::text_length(text) <= short_text::capacity; }
+
+namespace detail {
 
 /// Equality of two zero-terminated texts.
 constexpr bool same_text(const char* a, const char* b) {
@@ -81,8 +87,6 @@ constexpr std::uint64_t hash_of_text(const char* text) {
   for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3U;
   return hash;
 }
-
-namespace detail {
 
 /// Fewest edits that make `name` fit `pattern`, see `characters_that_differ`; with `Wildcards` `*` of the pattern stands
 /// for any run of characters and `?` for one. At most 127 characters of the name are looked at. O(pattern · name).
@@ -113,8 +117,6 @@ constexpr int fewest_edits(const char* pattern, const char* name) {
   }
   return rows[p % 3][width];
 }
-
-}  // namespace detail
 
 /// Fewest edits that make one text the other: a character put in, left out or exchanged, or two neighbours swapped, none
 /// of them edited again (distance of optimal string alignment). O(length²).
@@ -155,5 +157,7 @@ constexpr void visit_by_likeness(int count, const NameAt& name_at, const char* n
       ++visited;
     }
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -17,8 +17,12 @@ struct proof {
   friend constexpr bool operator==(const proof&, const proof&) = default;
 };
 
+namespace detail {
+
 /// Of laws that were asked.
 constexpr proof proved_if(bool kept) { return {kept ? proof_state::proved : proof_state::refused}; }
+
+}  // namespace detail
 
 constexpr const char* name_of(const proof& p) {
   constexpr const char* names[] = {"not asked", "proved", "refused"};

@@ -257,17 +257,17 @@ constexpr text_span spelling_of() {
   return {begin + 2, end};
 }
 
-}  // namespace detail
-
 /// The sentence of a refused type, with the remedy.
 template <class Why>
 inline constexpr static_message sentence_of_refusal = detail::sentence_of_spelling(detail::spelling_of<Why>());
 
+}  // namespace detail
+
 /// The message of a `static_assert`; looked at only where the assertion fails.
 template <class Why>
 struct refusal_message {
-  static constexpr unsigned long size() { return static_cast<unsigned long>(sentence_of_refusal<Why>.length); }
-  static constexpr const char* data() { return sentence_of_refusal<Why>.text; }
+  static constexpr unsigned long size() { return static_cast<unsigned long>(detail::sentence_of_refusal<Why>.length); }
+  static constexpr const char* data() { return detail::sentence_of_refusal<Why>.text; }
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -14,9 +14,7 @@
 #include <hyperparallel/support/refusal_words_of_steps.hpp>
 #include <hyperparallel/support/static_message.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 inline constexpr refusal_words refusal_table[] = {
     // Device matrices.
@@ -223,8 +221,6 @@ constexpr bool any_refusal(const Visit& visit) {
          is_in(pipeline_refusal_table) || is_in(group_refusal_table);
 }
 
-}  // namespace detail
-
 /// The words of the refusal called [begin, end); null where there are none.
 constexpr const refusal_words* find_refusal(const char* begin, const char* end) {
   const refusal_words* found = nullptr;
@@ -256,4 +252,4 @@ constexpr static_message sentence_of(const char* key, const slot_text (&slots)[S
   return m;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -2,15 +2,13 @@
 #pragma once
 // The words of refused pipeline schedules: the part of the table of refusal_words.hpp that pipeline/ needs.
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 struct refusal_words {
   const char* key;
   const char* sentence;
   const char* remedy = "";
 };
-
-namespace detail {
 
 inline constexpr refusal_words pipeline_refusal_table[] = {
     {"first_argument_of_a_pipeline_is_no_schedule", "the first argument of pipeline, {type 1}, is no schedule",
@@ -77,6 +75,4 @@ inline constexpr refusal_words pipeline_refusal_table[] = {
      "Swap two actions of one of these ranks"},
 };
 
-}  // namespace detail
-
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

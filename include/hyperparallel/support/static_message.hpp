@@ -7,7 +7,7 @@
 // A slot in braces is filled by whoever knows its text. Of `[first|second]` the first alternative stands whose slots all
 // have a text, or nothing. Law: what is not in braces and not in a dropped alternative stands in the message as it is.
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// A text of at most `capacity` characters; what is longer ends in "...". `static_assert` takes it as a message.
 struct static_message {
@@ -33,8 +33,6 @@ struct static_message {
   }
 };
 
-namespace detail {
-
 constexpr const char* find_any(const char* at, const char* end, char a, char b) {
   while (at != end && *at != a && *at != b) ++at;
   return at;
@@ -57,8 +55,6 @@ constexpr bool fill_run(static_message& m, const char* at, const char* end, cons
   }
   return whole;
 }
-
-}  // namespace detail
 
 /// Appends `pattern`. `add_slot(message, begin, end)` appends the text of the slot called [begin, end), or nothing where
 /// it has none. Domain: braces and brackets are closed, brackets do not nest.
@@ -84,4 +80,4 @@ constexpr void fill_pattern(static_message& m, const char* pattern, const AddSlo
   }
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -15,7 +15,7 @@ struct static_vector {
   using value_type = T;
 
   int size = 0;
-  T item[array_bound(Capacity)] = {};
+  T item[detail::array_bound(Capacity)] = {};
 
   static constexpr int capacity() { return Capacity; }
   constexpr bool empty() const { return size == 0; }

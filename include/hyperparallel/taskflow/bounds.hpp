@@ -70,9 +70,9 @@ constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& mach
   detail::clear_events(f, partial, x.event_time, x);
   b.critical_path = detail::sweep_ranks(f, synchronisation, partial, x.event_time, x.run_rank, x);
   detail::clear_events(f, partial, x.event_time, x);
-  const int per_rank = queues_per_rank(machine), queues = queue_count(machine);
+  const int per_rank = detail::queues_per_rank(machine), queues = queue_count(machine);
   int class_begin[resource_count] = {};
-  for (int r = 0; r < resource_count; ++r) class_begin[r] = first_queue(machine, 0, static_cast<resource>(r));
+  for (int r = 0; r < resource_count; ++r) class_begin[r] = detail::first_queue(machine, 0, static_cast<resource>(r));
   for (int q = 0; q < queues; ++q) {
     x.queue_free[q] = 0;
     x.pool_head[q] = x.pool_tail[q] = b.critical_path;

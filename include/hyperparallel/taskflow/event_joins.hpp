@@ -20,6 +20,8 @@ struct execution_options {
   friend constexpr bool operator==(const execution_options&, const execution_options&) = default;
 };
 
+namespace detail {
+
 template <int Tasks, int Events, int SignalUses>
 struct event_joins {
   scratch_array<int, Tasks> home = {};             ///< task -> queue
@@ -34,8 +36,6 @@ struct event_joins {
   scratch_array<int, SignalUses> join_queue = {};  ///< the first `joins` of an event's range: a queue that signals it,
   scratch_array<int, SignalUses> join_at = {};     ///< and the position of the last signaller there
 };
-
-namespace detail {
 
 template <class Flow, class Schedule, class Joins>
 constexpr void place_tasks(const Flow& f, const Schedule& s, Joins& x) {

@@ -35,8 +35,10 @@ constexpr const char* to_text(exact_code c) {
   constexpr const char* texts[] = {"safe", "a task is not in exactly one place of one queue",
                                    "a task sits in a queue of another class or rank", "a task never begins",
                                    "two conflicting uses of a slot can meet or swap"};
-  return enum_text<exact_code::conflict_is_not_ordered>(texts, c);
+  return detail::enum_text<exact_code::conflict_is_not_ordered>(texts, c);
 }
+
+namespace detail {
 
 template <int Tasks, int Events, int AccessUses, int Slots, int Queues>
 struct exact_scratch {
@@ -109,8 +111,6 @@ constexpr bool derive_order(const Flow& f, Schedule& s, Scratch& x) {
   int position = 0;
   return run_greedily(f, s, -1, x, [&](int t) { s.order[position++] = t; }) == f.size.tasks;
 }
-
-namespace detail {
 
 /// Every task in exactly one place, in a queue of its class and rank.
 template <class Flow, class Schedule, class Scratch>
@@ -191,7 +191,7 @@ constexpr exact_status check_exactly(const Flow& f, const Schedule& s, Scratch& 
       for (int use = x.slot_end[slot] - 1; use >= x.slot_begin[slot] && x.user[use] > a; --use) {
         const int b = x.user[use];
         if (!detail::conflict(f.task[a], f.access[i], f.task[b], f.access[x.access[use]])) continue;
-        if (!withheld) run_greedily(f, s, a, x, [](int) {});
+        if (!withheld) detail::run_greedily(f, s, a, x, [](int) {});
         withheld = true;
         if (x.begun[b]) return {exact_code::conflict_is_not_ordered, b, a, -1, slot};
       }

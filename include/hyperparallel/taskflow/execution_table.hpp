@@ -46,6 +46,8 @@ struct execution_size {
   friend constexpr bool operator==(const execution_size&, const execution_size&) = default;
 };
 
+namespace detail {
+
 /// Inline storage: as a constant, read-only data that threads run from.
 template <execution_size Size>
 struct fixed_execution_table {
@@ -61,6 +63,8 @@ struct fixed_execution_table {
   int listener_begin[array_bound(Size.counters + 1)] = {};    ///< counter -> its first listener
   int listener[array_bound(Size.listeners + 1)] = {};         ///< by counter: the queues that wait for it
 };
+
+}  // namespace detail
 
 /// Views of arrays that somebody else owns.
 struct dynamic_execution_table {
@@ -95,10 +99,14 @@ template <class Table>
 constexpr int wait_begin(const Table& t, int r) {
   return r == 0 ? 0 : t.record[r - 1].wait_end;
 }
+namespace detail {
+
 template <class Table>
 constexpr int reader_begin(const Table& t, int r) {
   return r == 0 ? 0 : t.record[r - 1].reader_end;
 }
+
+}  // namespace detail
 template <class Table>
 constexpr int signal_begin(const Table& t, int r) {
   return r == 0 ? 0 : t.record[r - 1].signal_end;

@@ -61,8 +61,10 @@ constexpr const char* to_text(flow_code c) {
                                    "a wait needs a signal of a later task",
                                    "a slot is outside its tier",
                                    "two slots share addresses"};
-  return enum_text<flow_code::slots_overlap>(texts, c);
+  return detail::enum_text<flow_code::slots_overlap>(texts, c);
 }
+
+namespace detail {
 
 template <int Events, int Slots>
 struct flow_scratch {
@@ -74,8 +76,6 @@ struct flow_scratch {
 template <taskflow_size Size>
 using fixed_flow_scratch = flow_scratch<Size.events, Size.slots>;
 using dynamic_flow_scratch = flow_scratch<run_time_count, run_time_count>;
-
-namespace detail {
 
 constexpr bool before(const slot& a, const slot& b) {
   if (a.rank != b.rank) return a.rank < b.rank;
@@ -232,7 +232,7 @@ constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* t
 template <taskflow_size Size>
 constexpr flow_status check_flow(const fixed_taskflow<Size>& f, int ranks, const std::int64_t* tier_capacity,
                                  int tiers) {
-  fixed_flow_scratch<Size> x;
+  detail::fixed_flow_scratch<Size> x;
   return check_flow(f, ranks, tier_capacity, tiers, x);
 }
 

@@ -212,12 +212,13 @@ template <int Queues, taskflow_size Size>
 constexpr fixed_schedule<Size.tasks, Queues> schedule_fixed(const fixed_taskflow<Size>& f, const machine_shape& machine,
                                                             schedule_options options = {}) {
   fixed_schedule<Size.tasks, Queues> s;
-  fixed_schedule_scratch<Size, Queues> x;
-  std::int64_t event_time[array_bound(Size.events + 1)] = {}, run_rank[array_bound(Size.tasks + 1)] = {},
-                                                    queue_free[array_bound(Queues + 1)] = {};
-  int next[array_bound(Size.tasks + 1)] = {}, sorted[array_bound(Size.tasks + 1)] = {};
-  int ring[array_bound(Queues + 1)] = {}, ring_front[array_bound(Queues + 1)] = {},
-                                queue_last[array_bound(Queues + 1)] = {};
+  detail::fixed_schedule_scratch<Size, Queues> x;
+  std::int64_t event_time[detail::array_bound(Size.events + 1)] = {},
+                                                            run_rank[detail::array_bound(Size.tasks + 1)] = {},
+                                                            queue_free[detail::array_bound(Queues + 1)] = {};
+  int next[detail::array_bound(Size.tasks + 1)] = {}, sorted[detail::array_bound(Size.tasks + 1)] = {};
+  int ring[detail::array_bound(Queues + 1)] = {}, ring_front[detail::array_bound(Queues + 1)] = {},
+                                        queue_last[detail::array_bound(Queues + 1)] = {};
   if (detail::schedule_tasks(f, machine, options, s, x, event_time, run_rank, next, sorted, queue_free, ring,
                              ring_front, queue_last)
           .code != schedule_code::ok)

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/taskflow/macro_task.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// `Events` · `Queues` cells; `Slots`: the larger of the chain's slots and the blocks.
 template <int Queues, int Events, int Cells, int Pairs, int Slots>
@@ -23,8 +23,6 @@ struct macro_scratch {
   scratch_array<hyperparallel::slot, Slots> slot = {};
   scratch_array<int, Slots> sorted = {}, merged = {};
 };
-
-namespace detail {
 
 /// What each queue needs, into `x.needs`, and when it ends, into `x.free`; `x.number` is filled. Signals that come
 /// earlier in the order than a wait count for it, whatever its threshold: that may ask for more than is needed, never
@@ -139,6 +137,4 @@ constexpr void fill_contract(const macro_chain<Flow, Schedule, Contract>& chain,
   describe_blocks(f, chain.place, c);
 }
 
-}  // namespace detail
-
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -24,12 +24,13 @@ constexpr void schedule_macro_tasks(const Flow& f, const machine_shape& machine,
   for (int q = 0; q < all; ++q) load[q] = 0;
   for (int t = 0; t < tasks; ++t) {
     const task k = f.task[t];
-    const int pool = first_queue(machine, k.rank, k.kind);
+    const int pool = detail::first_queue(machine, k.rank, k.kind);
     int queue = pool;
     if (k.instance != 0) {
       const macro_instance one = table.instance[(k.instance < 0 ? -k.instance : k.instance) - 1];
       (void)detail::visit_contract(
-          one.chain, [&](const auto& c) { queue = queue_of(c, (t - one.first_task) % c.queues, one.first_rank); },
+          one.chain,
+          [&](const auto& c) { queue = detail::queue_of(c, (t - one.first_task) % c.queues, one.first_rank); },
           contract...);
     } else {
       for (int q = pool + 1; q < pool + machine.queues[static_cast<int>(k.kind)]; ++q)
@@ -54,7 +55,7 @@ constexpr fixed_schedule<Size.tasks, Queues> schedule_macro_tasks(const fixed_ta
                                                                   const macro_table& table,
                                                                   const Contract&... contract) {
   fixed_schedule<Size.tasks, Queues> s;
-  std::int64_t load[array_bound(Queues + 1)] = {};
+  std::int64_t load[detail::array_bound(Queues + 1)] = {};
   schedule_macro_tasks(f, machine, table, s, load, contract...);
   return s;
 }

@@ -65,7 +65,7 @@ constexpr const char* to_text(macro_code c) {
                                    "two blocks of an instance share units of a slot",
                                    "two instances share events",
                                    "a task stands between head and tail of an instance"};
-  return enum_text<macro_code::task_between_head_and_tail>(texts, c);
+  return detail::enum_text<macro_code::task_between_head_and_tail>(texts, c);
 }
 
 }}  // namespace hyperparallel::v0_2

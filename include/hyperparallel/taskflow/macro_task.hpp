@@ -99,13 +99,13 @@ struct macro_table {
   const macro_block* block = nullptr;
 };
 
+namespace detail {
+
 /// The queue that is `contract`'s number `i`, for an instance whose rank 0 is `first_rank`.
 template <class Contract>
 constexpr int queue_of(const Contract& c, int i, int first_rank) {
   return c.queue[i] + first_rank * queues_per_rank(c.machine);
 }
-
-namespace detail {
 
 /// Units of a block that a use of a slot at `at` is.
 constexpr slot_interval placed_interval(const macro_place& at, const slot_interval& u) {

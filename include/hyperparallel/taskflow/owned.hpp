@@ -16,7 +16,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct owned_taskflow : dynamic_taskflow {
   explicit owned_taskflow(const taskflow_size& n) {
     memory.take_each(n.tasks, task);
-    memory.take_each(run_room(n), run);
+    memory.take_each(detail::run_room(n), run);
     memory.take_each(n.waits, wait);
     memory.take_each(n.signals, signal);
     memory.take_each(n.accesses, access);
@@ -44,6 +44,8 @@ struct owned_schedule_scratch : dynamic_schedule_scratch {
   scratch_memory memory;
 };
 
+namespace detail {
+
 struct owned_verify_scratch : dynamic_verify_scratch {
   owned_verify_scratch(const taskflow_size& n, int queues) {
     memory.take_each(n.tasks, position, run_end, signal_use, access_use);
@@ -56,8 +58,6 @@ struct owned_verify_scratch : dynamic_verify_scratch {
   scratch_memory memory;
 };
 
-namespace detail {
-
 inline void own(scratch_memory& m, dynamic_exact_scratch& x, const taskflow_size& n, int queues) {
   m.take_each(queues, x.next, x.blocked_after, x.ready);
   m.take_each(n.events, x.count, x.blocked);
@@ -65,8 +65,6 @@ inline void own(scratch_memory& m, dynamic_exact_scratch& x, const taskflow_size
   m.take_each(n.slots, x.slot_begin, x.slot_end);
   m.take_each(n.access_uses, x.user, x.access);
 }
-
-}  // namespace detail
 
 struct owned_exact_scratch : dynamic_exact_scratch {
   owned_exact_scratch(const taskflow_size& n, int queues) { detail::own(memory, *this, n, queues); }
@@ -85,6 +83,8 @@ struct owned_clock_scratch : dynamic_clock_scratch {
   scratch_memory memory;
 };
 
+}  // namespace detail
+
 struct owned_timeline : dynamic_timeline {
   explicit owned_timeline(int tasks) { memory.take_each(tasks, start, end); }
   scratch_memory memory;
@@ -101,6 +101,8 @@ struct owned_simulation_scratch : dynamic_simulation_scratch {
   scratch_memory memory;
 };
 
+namespace detail {
+
 struct owned_flow_scratch : dynamic_flow_scratch {
   explicit owned_flow_scratch(const taskflow_size& n) {
     memory.take_each(n.events, count);
@@ -108,5 +110,7 @@ struct owned_flow_scratch : dynamic_flow_scratch {
   }
   scratch_memory memory;
 };
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -16,9 +16,9 @@ namespace hyperparallel { inline namespace v0_2 {
 
 template <taskflow_size Size>
 struct taskflow_pattern {
-  fixed_taskflow<Size> flow{};                      ///< sealed
-  int items[array_bound(run_room(Size) + 1)] = {};  ///< run -> tasks of its operation in one copy
-  std::int64_t slot_stride[array_bound(Size.slots + 1)] =
+  fixed_taskflow<Size> flow{};                                      ///< sealed
+  int items[detail::array_bound(detail::run_room(Size) + 1)] = {};  ///< run -> tasks of its operation in one copy
+  std::int64_t slot_stride[detail::array_bound(Size.slots + 1)] =
       {};  ///< slot -> bytes that all slots of its tier span in one copy
 };
 
@@ -52,7 +52,8 @@ constexpr taskflow_pattern<Size> build_pattern(const Build& build) {
 template <taskflow_size Size>
 struct placed_pattern {
   const taskflow_pattern<Size>* pattern = nullptr;
-  task model[array_bound(run_room(Size) + 1)] = {};  ///< run -> its first task, with the ranges that copies have
+  task model[detail::array_bound(detail::run_room(Size) + 1)] =
+      {};  ///< run -> its first task, with the ranges that copies have
 };
 
 /// Adds the lists that copies share; `p` has to outlive the result. O(runs + waits + signals + accesses) of the

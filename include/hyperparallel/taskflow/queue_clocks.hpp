@@ -17,6 +17,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 inline constexpr std::int64_t most_clock_cells = std::int64_t{1} << 22;
 
 constexpr int clock_cells(int tasks, int queues) {
@@ -82,8 +84,6 @@ struct owned_execution_scratch : dynamic_execution_scratch {
   void take_waits(int waits) { kept = memory.take<word_wait>(waits); }
   scratch_memory memory;
 };
-
-namespace detail {
 
 /// Raises the clock of queue `q` to contain that of the record at `position` of queue `of`.
 template <class Schedule, class Scratch>
@@ -191,10 +191,10 @@ constexpr void prune_plan(const Flow& f, const Schedule& s, Scratch& x) {
   for (int e = 0; e < f.size.events; ++e) x.signalled[e] = 0;
   for (int t = 0; t < tasks; ++t) x.end[t] = 0;
   for (int i = 0; i < queues * queues; ++i) x.known[i] = 0;
-  for (int i = 0, cells = clock_cells(tasks, queues); i < cells; ++i) x.clock[i] = 0;
+  for (int i = 0, cells = detail::clock_cells(tasks, queues); i < cells; ++i) x.clock[i] = 0;
   int kept = 0;
   for (int t = 0; t < tasks; ++t) x.kept_end[t] = -1;
-  run_greedily(f, s, -1, x, [&](int t) { detail::prune_waits(f, s, t, true, kept, x); });
+  detail::run_greedily(f, s, -1, x, [&](int t) { detail::prune_waits(f, s, t, true, kept, x); });
   for (int i = 0; i < tasks; ++i)
     if (x.kept_end[s.queue_task[i]] < 0) detail::prune_waits(f, s, s.queue_task[i], false, kept, x);
 }

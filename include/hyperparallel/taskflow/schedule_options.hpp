@@ -32,7 +32,7 @@ struct schedule_status {
 constexpr const char* to_text(schedule_code c) {
   constexpr const char* texts[] = {"ok", "the task's rank is outside the machine",
                                    "the machine has no queue of the task's resource class"};
-  return enum_text<schedule_code::no_queue_of_the_class>(texts, c);
+  return detail::enum_text<schedule_code::no_queue_of_the_class>(texts, c);
 }
 
 namespace detail {

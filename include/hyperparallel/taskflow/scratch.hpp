@@ -35,9 +35,17 @@ using scratch_array = typename detail::scratch_array_of<T, Count>::type;
 /// An array that is going to be written out of order is filled in order first: g++ keeps the elements of an array in a
 /// constant evaluation as a list. Clang, which keeps arrays, would only pay for it.
 #if defined(__clang__)
+namespace detail {
+
 inline constexpr bool fills_before_scattering = false;
+
+}  // namespace detail
 #else
+namespace detail {
+
 inline constexpr bool fills_before_scattering = true;
+
+}  // namespace detail
 #endif
 
 /// Owns zeroed blocks of trivial objects until it dies: what the run-time forms of taskflow, schedule and scratch take

@@ -29,7 +29,7 @@ enum class simulation_code : unsigned char { ok, deadlock, order_is_not_a_run_of
 constexpr const char* to_text(simulation_code c) {
   constexpr const char* texts[] = {"ok", "a wait needs a signal that comes later in the plan's order",
                                    "the plan's order is not a run of its queues"};
-  return enum_text<simulation_code::order_is_not_a_run_of_the_queues>(texts, c);
+  return detail::enum_text<simulation_code::order_is_not_a_run_of_the_queues>(texts, c);
 }
 
 /// Picoseconds, all ranks together. On failure `task` and `event` name the wait that is never released, and the makespan
@@ -75,8 +75,12 @@ struct simulation_scratch {
   scratch_array<std::int64_t, Tasks> to[2] = {};
 };
 
+namespace detail {
+
 template <taskflow_size Size, int Queues>
 using fixed_simulation_scratch = simulation_scratch<Size.tasks, Size.events, signal_room(Size), Queues>;
+
+}  // namespace detail
 using dynamic_simulation_scratch = simulation_scratch<run_time_count, run_time_count, run_time_count, run_time_count>;
 
 namespace detail {
@@ -285,10 +289,10 @@ constexpr simulated<Size.tasks> simulate_fixed(const fixed_taskflow<Size>& f,
                                                const fixed_schedule<Size.tasks, Queues>& s,
                                                simulation_options options = {}) {
   simulated<Size.tasks> out;
-  fixed_simulation_scratch<Size, Queues> x;
-  std::int64_t queue_free[array_bound(Queues + 1)] = {}, event_time[array_bound(Size.events + 1)] = {};
-  int queue_next[array_bound(Queues + 1)] = {}, run_end[array_bound(Size.tasks + 1)] = {},
-                                      count[array_bound(Size.events + 1)] = {};
+  detail::fixed_simulation_scratch<Size, Queues> x;
+  std::int64_t queue_free[detail::array_bound(Queues + 1)] = {}, event_time[detail::array_bound(Size.events + 1)] = {};
+  int queue_next[detail::array_bound(Queues + 1)] = {}, run_end[detail::array_bound(Size.tasks + 1)] = {},
+                                              count[detail::array_bound(Size.events + 1)] = {};
   out.result = detail::simulate_tasks(f, s, options, out.line.start, out.line.end, x, queue_free, queue_next, run_end,
                                       event_time, count);
   if (out.result.code == simulation_code::ok)

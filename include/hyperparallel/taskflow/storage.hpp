@@ -23,6 +23,8 @@ struct taskflow_size {
   friend constexpr bool operator==(const taskflow_size&, const taskflow_size&) = default;
 };
 
+namespace detail {
+
 /// Room for uses. A size written by hand for a flow that shares nothing need not count them: each is stored once.
 constexpr int signal_room(const taskflow_size& n) { return n.signals < n.signal_uses ? n.signal_uses : n.signals; }
 constexpr int access_room(const taskflow_size& n) { return n.accesses < n.access_uses ? n.access_uses : n.accesses; }
@@ -30,19 +32,21 @@ constexpr int access_room(const taskflow_size& n) { return n.accesses < n.access
 /// Room for runs of tiles, likewise: each task is one.
 constexpr int run_room(const taskflow_size& n) { return n.runs == 0 ? n.tasks : n.runs; }
 
+}  // namespace detail
+
 /// Inline storage. `Size` is usually the result of `measure(builder)`.
 template <taskflow_size Size>
 struct fixed_taskflow {
   static constexpr bool stores = true;
   static constexpr taskflow_size capacity = Size;
   taskflow_size size{};
-  hyperparallel::task task[array_bound(Size.tasks + 1)] = {};
-  hyperparallel::wait wait[array_bound(Size.waits + 1)] = {};
-  int signal[array_bound(Size.signals + 1)] = {};
-  hyperparallel::access access[array_bound(Size.accesses + 1)] = {};
-  hyperparallel::event event[array_bound(Size.events + 1)] = {};
-  hyperparallel::slot slot[array_bound(Size.slots + 1)] = {};
-  int run[array_bound(run_room(Size) + 1)] =
+  hyperparallel::task task[detail::array_bound(Size.tasks + 1)] = {};
+  hyperparallel::wait wait[detail::array_bound(Size.waits + 1)] = {};
+  int signal[detail::array_bound(Size.signals + 1)] = {};
+  hyperparallel::access access[detail::array_bound(Size.accesses + 1)] = {};
+  hyperparallel::event event[detail::array_bound(Size.events + 1)] = {};
+  hyperparallel::slot slot[detail::array_bound(Size.slots + 1)] = {};
+  int run[detail::array_bound(detail::run_room(Size) + 1)] =
       {};              ///< run of tiles -> its first task; past the last run: the number of tasks
   int thresholds = 0;  ///< waits that the builder gave a threshold of their own, in place of `all_signals`
 };
@@ -73,10 +77,10 @@ struct fixed_schedule {
   machine_shape machine{};
   int task_count = 0;
   std::int64_t makespan = 0;  ///< picoseconds, as the scheduler estimated it; `not_counted` where it times nothing
-  int order[array_bound(Tasks + 1)] = {};  ///< position -> task
-  int queue[array_bound(Tasks + 1)] = {};  ///< task -> queue
-  int queue_begin[array_bound(Queues + 1)] = {};
-  int queue_task[array_bound(Tasks + 1)] = {};
+  int order[detail::array_bound(Tasks + 1)] = {};  ///< position -> task
+  int queue[detail::array_bound(Tasks + 1)] = {};  ///< task -> queue
+  int queue_begin[detail::array_bound(Queues + 1)] = {};
+  int queue_task[detail::array_bound(Tasks + 1)] = {};
 };
 
 struct dynamic_schedule {

@@ -93,13 +93,19 @@ struct machine_shape {
   friend constexpr bool operator==(const machine_shape&, const machine_shape&) = default;
 };
 
+namespace detail {
+
 constexpr int queues_per_rank(const machine_shape& m) {
   int total = 0;
   for (int r = 0; r < resource_count; ++r) total += m.queues[r];
   return total;
 }
 
-constexpr int queue_count(const machine_shape& m) { return m.ranks * queues_per_rank(m); }
+}  // namespace detail
+
+constexpr int queue_count(const machine_shape& m) { return m.ranks * detail::queues_per_rank(m); }
+
+namespace detail {
 
 /// Number of the first queue of class `kind` on `rank`.
 constexpr int first_queue(const machine_shape& m, int rank, resource kind) {
@@ -107,5 +113,7 @@ constexpr int first_queue(const machine_shape& m, int rank, resource kind) {
   for (int r = 0; r < static_cast<int>(kind); ++r) base += m.queues[r];
   return base;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -80,7 +80,7 @@ struct taskflow_stages {
   static constexpr schedule_status evaluate_placement() {
     if (!sound || schedule.task_count == size.tasks) return {};
     fixed_schedule<size.tasks, queues> s;
-    fixed_schedule_scratch<size, queues> x;
+    detail::fixed_schedule_scratch<size, queues> x;
     return list_schedule(flow, Machine, Options, s, x);
   }
   static constexpr verify_status evaluate_safety() {
@@ -93,7 +93,7 @@ struct taskflow_stages {
   }
   static constexpr makespan_bound evaluate_bound() {
     if (!sound || placement.code != schedule_code::ok) return {};
-    fixed_schedule_scratch<size, queues> x;
+    detail::fixed_schedule_scratch<size, queues> x;
     return bound_makespan(flow, Machine, Options.synchronisation, x);
   }
 

@@ -147,7 +147,7 @@ constexpr bool unroll_schedule(const Flow& f, const Outer& o, const Schedule& s,
   into.queue_begin[queue_count(s.machine)] = position;
   for (int q = 0, queues = queue_count(s.machine); q < queues; ++q)
     for (int p = into.queue_begin[q]; p < into.queue_begin[q + 1]; ++p) into.queue[into.queue_task[p]] = q;
-  return derive_order(f, into, x);
+  return detail::derive_order(f, into, x);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -36,8 +36,12 @@ struct schedule_scratch {
   scratch_array<std::int64_t, Queues> pool_tail = {};   ///< at a pool's first queue: least time after its last task
 };
 
+namespace detail {
+
 template <taskflow_size Size, int Queues>
 using fixed_schedule_scratch = schedule_scratch<Size.tasks, Size.events, signal_room(Size), Queues>;
+
+}  // namespace detail
 using dynamic_schedule_scratch = schedule_scratch<run_time_count, run_time_count, run_time_count, run_time_count>;
 
 namespace detail {

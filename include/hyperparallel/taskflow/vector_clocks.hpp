@@ -23,6 +23,8 @@ struct clock_status {
   friend constexpr bool operator==(const clock_status&, const clock_status&) = default;
 };
 
+namespace detail {
+
 template <int Tasks, int Events, int SignalUses, int AccessUses, int Slots, int Queues, int TaskClocks, int EventClocks>
 struct clock_scratch {
   exact_scratch<Tasks, Events, AccessUses, Slots, Queues> run{};  ///< of the greedy runs
@@ -41,8 +43,6 @@ using fixed_clock_scratch = clock_scratch<Size.tasks, Size.events, signal_room(S
                                           Queues, Size.tasks * Queues, Size.events * Queues>;
 using dynamic_clock_scratch = clock_scratch<run_time_count, run_time_count, run_time_count, run_time_count,
                                             run_time_count, run_time_count, run_time_count, run_time_count>;
-
-namespace detail {
 
 /// Queues and places of all tasks, totals and signalling queues of all events, after a complete greedy run.
 template <class Flow, class Schedule, class Scratch>
@@ -153,7 +153,7 @@ constexpr clock_status check_by_clocks(const Flow& f, const Schedule& s, Scratch
   const int queues = queue_count(s.machine);
   for (int i = 0; i < f.size.events * queues; ++i) x.event_clock[i] = 0;
   exact_status found{};
-  run_greedily(f, s, -1, x.run, [&](int t) {
+  detail::run_greedily(f, s, -1, x.run, [&](int t) {
     detail::begin_clock(f, s, t, queues, x);
     if (found.code == exact_code::safe) found = detail::find_unordered(f, t, queues, x);
     detail::end_clock(f, t, queues, x);

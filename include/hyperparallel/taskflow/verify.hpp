@@ -202,12 +202,12 @@ constexpr verify_status verify(const Flow& f, const Schedule& s, Scratch& x) {
 /// The same with its own working memory, for constant evaluation.
 template <taskflow_size Size, int Queues>
 constexpr verify_status verify(const fixed_taskflow<Size>& f, const fixed_schedule<Size.tasks, Queues>& s) {
-  fixed_verify_scratch<Size, Queues> x;
-  int run_end[array_bound(Size.tasks + 1)] = {}, queue_next[array_bound(Queues + 1)] = {},
-                                       count[array_bound(Size.events + 1)] = {};
-  int states[array_bound(Size.slots + 1)] = {}, high[array_bound(Size.slots + 1)] = {},
-                                      writers[array_bound(Size.slots + 1)] = {},
-                                      readers[array_bound(Size.slots + 1)] = {};
+  detail::fixed_verify_scratch<Size, Queues> x;
+  int run_end[detail::array_bound(Size.tasks + 1)] = {}, queue_next[detail::array_bound(Queues + 1)] = {},
+                                               count[detail::array_bound(Size.events + 1)] = {};
+  int states[detail::array_bound(Size.slots + 1)] = {}, high[detail::array_bound(Size.slots + 1)] = {},
+                                              writers[detail::array_bound(Size.slots + 1)] = {},
+                                              readers[detail::array_bound(Size.slots + 1)] = {};
   return detail::verify_all(f, s, x, run_end, queue_next, count, states, high, writers, readers);
 }
 

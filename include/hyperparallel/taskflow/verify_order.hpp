@@ -56,8 +56,10 @@ constexpr const char* to_text(verify_code c) {
                                    "the tasks have more signals or accesses than the flow's size says",
                                    "members of a macro task do not follow each other, or numbers of macro tasks fall",
                                    "two conflicting uses of a slot are not ordered by a witness"};
-  return enum_text<verify_code::conflict_is_not_ordered>(texts, c);
+  return detail::enum_text<verify_code::conflict_is_not_ordered>(texts, c);
 }
+
+namespace detail {
 
 /// Working memory of both halves. Slots have four groups of accesses, see verify.hpp.
 template <int Tasks, int Events, int SignalUses, int AccessUses, int Slots, int Queues>
@@ -88,8 +90,6 @@ using fixed_verify_scratch =
     verify_scratch<Size.tasks, Size.events, signal_room(Size), access_room(Size), Size.slots, Queues>;
 using dynamic_verify_scratch =
     verify_scratch<run_time_count, run_time_count, run_time_count, run_time_count, run_time_count, run_time_count>;
-
-namespace detail {
 
 /// Ordinals of all signals and the queues of the signallers, for flows with a wait below an event's total. Names such a
 /// wait if the event's signallers sit in several queues.

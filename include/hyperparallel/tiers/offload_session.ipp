@@ -200,7 +200,7 @@ HYPERPARALLEL_BODY bool offload_session::landed(tensor& r, int k, bool patiently
   if (!c.under_way) return true;
   copy_engine& engine = engine_towards(r, k);
   const copy_state s = patiently ? engine.settle(c.under_way) : engine.state(c.under_way);
-  if (!is_over(s)) return false;
+  if (!detail::is_over(s)) return false;
   if (s == copy_state::failed) {
     r.failure = engine.failure(c.under_way).what();
     if (k == 0) stay(r);

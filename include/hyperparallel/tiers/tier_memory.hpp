@@ -45,7 +45,7 @@ constexpr const char* to_text(tier_code c) {
                                    "the tensor has no block",
                                    "the capacity is exceeded",
                                    "enough is free, but in pieces that are too small"};
-  return enum_text<tier_code::no_piece_is_large_enough>(texts, c);
+  return detail::enum_text<tier_code::no_piece_is_large_enough>(texts, c);
 }
 
 /// One line: the tier, the tensor, what was asked, what was free altogether and in one piece.

@@ -11,7 +11,7 @@
 
 #include <hyperparallel/strategy/sharded_program.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// The interval of [0, shard) that belongs to a part of one cut. Domain: `count` divides `shard`.
 constexpr interval part_of_shard(const step_tile& t) {
@@ -49,8 +49,6 @@ constexpr void visit_intervals(const step_tile& t, extent_t begin, extent_t end,
   }
 }
 
-namespace detail {
-
 /// The dims of a value along which a tile cuts its block, the outer one of the block first, and the parts of these cuts.
 struct cut_dims {
   int dim[2] = {-1, -1};
@@ -68,8 +66,6 @@ struct cut_dims {
       }
   }
 };
-
-}  // namespace detail
 
 /// How many runs of bytes the tile has in the value's block. Domain: it holds whole shards.
 constexpr extent_t runs_in(const sharded_program& p, int value, const step_tile& t) {
@@ -109,4 +105,4 @@ constexpr void visit_bytes(const sharded_program& p, int value, const step_tile&
     });
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -8,7 +8,7 @@
 #include <hyperparallel/kernels/box_of_call.hpp>
 #include <hyperparallel/tiles/tile_box.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 struct tile_kernel {
   typed_kernel kernel{};
@@ -38,4 +38,4 @@ struct tile_kernel {
   }
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

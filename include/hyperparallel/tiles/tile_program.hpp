@@ -33,13 +33,13 @@ struct tile_options {
   extent_t synchronisation = 0;            ///< until a wait of another queue sees that a step has ended, in that unit
 };
 
+namespace detail {
+
 struct tiled_program {
   sharded_program program;
   int sections = 0;
   int unmatched = -1;  ///< the first pattern that names no operator
 };
-
-namespace detail {
 
 class program_tiler {
  public:
@@ -190,12 +190,12 @@ class program_tiler {
   dim_set dims_;                  // that all of its tiles may be parts of
 };
 
-}  // namespace detail
-
 /// The program in tiles. Domain: none of its segments repeats; `moves` are its own.
 constexpr tiled_program tile_program(const sharded_program& p, const program_moves& moves,
                                      const tile_options& options) {
   return detail::program_tiler(p, moves, options).run();
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

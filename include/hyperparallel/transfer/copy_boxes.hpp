@@ -124,6 +124,8 @@ constexpr strided_copy flatten(const box_copy& b) {
   return s;
 }
 
+namespace detail {
+
 /// A copy with its runs cut: whole pieces, and what is left of each run. Either may be empty (run = 0).
 struct cut_copy {
   strided_copy pieces{};
@@ -148,8 +150,6 @@ constexpr cut_copy cut_runs(const strided_copy& s, std::int64_t piece) {
   }
   return c;
 }
-
-namespace detail {
 
 /// Takes both sides, addresses or offsets, to their next place in the outermost `loops` loops; false after the last,
 /// with both sides and `index`, which starts as zeros, back at the first. O(1) amortised.
@@ -188,11 +188,15 @@ inline std::int64_t copy_strided(const strided_copy& s, const std::byte* source,
   return moved;
 }
 
+namespace detail {
+
 /// The first byte in which the two differ, or -1.
 inline std::int64_t first_byte_apart(const std::byte* a, const std::byte* b, std::int64_t bytes) {
   if (bytes == 0 || std::memcmp(a, b, static_cast<std::size_t>(bytes)) == 0) return -1;
   return std::mismatch(a, a + bytes, b).first - a;
 }
+
+}  // namespace detail
 
 inline std::int64_t copy_box(const box_copy& b, const std::byte* source, std::byte* target) {
   return copy_strided(flatten(b), source, target);

@@ -38,7 +38,11 @@ namespace hyperparallel { inline namespace v0_2 {
 
 enum class copy_state : unsigned char { waiting, running, complete, cancelled, failed };
 
+namespace detail {
+
 constexpr bool is_over(copy_state s) { return s != copy_state::waiting && s != copy_state::running; }
+
+}  // namespace detail
 
 struct copy_times {
   std::int64_t submitted = 0, started = 0, due = 0, ended = 0;

@@ -73,7 +73,7 @@ HYPERPARALLEL_BODY copy_state copy_engine::state(const copy_ticket& ticket) noex
   if (!ticket) return copy_state::complete;
   std::unique_lock lock(mutex_);
   if (!has_thread())
-    while (!is_over(ticket.job_->state) && running_ == nullptr && !queue_.empty() &&
+    while (!detail::is_over(ticket.job_->state) && running_ == nullptr && !queue_.empty() &&
            std::max(queue_.front()->times.submitted, free_) + queue_.front()->duration <= now())
       perform_first(lock);
   return ticket.job_->state;
@@ -82,9 +82,9 @@ HYPERPARALLEL_BODY copy_state copy_engine::state(const copy_ticket& ticket) noex
 HYPERPARALLEL_BODY copy_state copy_engine::settle(const copy_ticket& ticket) noexcept {
   if (!ticket) return copy_state::complete;
   std::unique_lock lock(mutex_);
-  if (is_over(ticket.job_->state)) return ticket.job_->state;
+  if (detail::is_over(ticket.job_->state)) return ticket.job_->state;
   const std::int64_t before = now();
-  while (!is_over(ticket.job_->state))
+  while (!detail::is_over(ticket.job_->state))
     if (has_thread() || running_ != nullptr)
       over_.wait(lock);
     else
@@ -108,7 +108,7 @@ HYPERPARALLEL_BODY bool copy_engine::cancel(const copy_ticket& ticket) noexcept 
   if (!ticket) return false;
   std::unique_lock lock(mutex_);
   detail::copy_job& job = *ticket.job_;
-  if (is_over(job.state)) return false;
+  if (detail::is_over(job.state)) return false;
   if (job.state == copy_state::waiting) {
     queue_.erase(std::find(queue_.begin(), queue_.end(), ticket.job_));
     end(job, copy_state::cancelled);
@@ -116,7 +116,7 @@ HYPERPARALLEL_BODY bool copy_engine::cancel(const copy_ticket& ticket) noexcept 
   }
   job.stop.store(true, std::memory_order_seq_cst);
   bell_.ring();
-  over_.wait(lock, [&] { return is_over(job.state); });
+  over_.wait(lock, [&] { return detail::is_over(job.state); });
   return job.state == copy_state::cancelled;
 }
 
@@ -178,7 +178,7 @@ HYPERPARALLEL_BODY bool copy_engine::await(std::int64_t due, const detail::copy_
   bell_.leave();
   while (now() < due) {
     if (job.stop.load(std::memory_order_relaxed)) return false;
-    spin_pause();
+    detail::spin_pause();
   }
   return true;
 }

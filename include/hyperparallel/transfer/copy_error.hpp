@@ -33,7 +33,7 @@ constexpr const char* to_text(copy_code c) {
                                    "it takes longer than 64 bits of picoseconds",
                                    "it failed",
                                    "it was cancelled"};
-  return enum_text<copy_code::cancelled>(texts, c);
+  return detail::enum_text<copy_code::cancelled>(texts, c);
 }
 
 /// `tensor` is empty where the engine itself is at fault.

@@ -30,7 +30,7 @@ HYPERPARALLEL_BODY copy_schedule::copy_schedule(std::span<const copy_record> cop
 HYPERPARALLEL_BODY void copy_schedule::add(const strided_copy& s, const blocks& where) {
   bytes_ += byte_count(s);
   const bool cut = s.run >= long_run && s.dims < max_box_dims;
-  const cut_copy parts = cut ? cut_runs(s, piece) : cut_copy{s, {}};
+  const detail::cut_copy parts = cut ? detail::cut_runs(s, piece) : detail::cut_copy{s, {}};
   if (parts.pieces.run > 0) member_.push_back({parts.pieces, where});
   if (parts.rest.run > 0) member_.push_back({parts.rest, where});
 }
@@ -102,8 +102,8 @@ HYPERPARALLEL_BODY void copy_schedule::move_run(const member& m, std::int64_t of
   if (m.where.terms == 0)
     copy_run(target, m.where.source + offset, m.copy.run, stores, ahead);
   else
-    kernels::fold_runs(fold_[at(m.where.fold)], m.where.terms, &term_[at(m.where.term)], offset, m.copy.run, target,
-                       stores);
+    kernels::detail::fold_runs(fold_[at(m.where.fold)], m.where.terms, &term_[at(m.where.term)], offset, m.copy.run,
+                               target, stores);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -23,7 +23,11 @@ struct copy_way {
 
 inline constexpr copy_way cached_copy{store_kind::cached, false};
 inline constexpr copy_way streaming_copy{store_kind::streaming, false};
+namespace detail {
+
 inline constexpr copy_way streaming_ahead{store_kind::streaming, true};
+
+}  // namespace detail
 
 /// The choice of one move. Not for several threads at once.
 class way_choice {
@@ -37,10 +41,10 @@ class way_choice {
 
   /// Of a move whose targets have `bytes` together; `streaming_from` as in `stores_for`.
   explicit way_choice(std::int64_t bytes, std::int64_t streaming_from = -1)
-      : way_{stores_for(bytes, streaming_from) == store_kind::streaming ? streaming_ahead : cached_copy} {
-    if (!has_streaming_stores || streaming_from >= 0 || bytes < least_measured) return;
+      : way_{stores_for(bytes, streaming_from) == store_kind::streaming ? detail::streaming_ahead : cached_copy} {
+    if (!detail::has_streaming_stores || streaming_from >= 0 || bytes < least_measured) return;
     ways_ = 0;
-    const copy_way all[] = {way_[0], streaming_ahead, streaming_copy, cached_copy};
+    const copy_way all[] = {way_[0], detail::streaming_ahead, streaming_copy, cached_copy};
     for (const copy_way& w : all)
       if (ways_ == 0 || w != way_[0]) way_[ways_++] = w;
     runs_ = -1;

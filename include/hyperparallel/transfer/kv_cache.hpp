@@ -64,6 +64,8 @@ struct kv_sequence {
   std::span<const int> decode_table{};
 };
 
+namespace detail {
+
 /// Into how many pieces the heads are cut. Domain of this and the following: the pool is accepted.
 constexpr int kv_head_pieces(const kv_pool& p) {
   if (p.cut == kv_cut::tokens) return 1;
@@ -114,11 +116,15 @@ constexpr kv_page_form page_form(const kv_pool& p) {
   return f;
 }
 
+}  // namespace detail
+
 struct kv_address {
   int page = 0;
   extent_t offset = 0;  ///< bytes
   friend constexpr bool operator==(const kv_address&, const kv_address&) = default;
 };
+
+namespace detail {
 
 /// Where a position that holds `own` has a head of a token. Domain: it has it, and `table` its block. O(1).
 constexpr kv_address address_of(const kv_pool& p, const kv_page_form& f, std::span<const int> table, const box& own,
@@ -127,5 +133,7 @@ constexpr kv_address address_of(const kv_pool& p, const kv_page_form& f, std::sp
   return {table[static_cast<std::size_t>(at / p.page_tokens)],
           at % p.page_tokens * f.token + (head - own.dim[1].begin) * f.head};
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

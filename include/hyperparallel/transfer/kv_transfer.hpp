@@ -177,10 +177,10 @@ class kv_planner {
 /// Plans the transfer. Throws kv_transfer_error. O(sequences · decode ranks · prefill ranks + copies · replicas).
 constexpr kv_transfer_plan plan_kv_transfer(const kv_pool& prefill, const kv_pool& decode,
                                             std::span<const kv_sequence> sequences) {
-  check_kv_transfer(prefill, decode, sequences);
+  detail::check_kv_transfer(prefill, decode, sequences);
   kv_transfer_plan plan;
   plan.cache = prefill.cache;
-  plan.replicas = kv_replicas(prefill);
+  plan.replicas = detail::kv_replicas(prefill);
   for (int p = 0; p < prefill.ranks.count; ++p) {
     plan.senders.push_back(rank_at(prefill.ranks, p));
     plan.sent.push_back(0);

@@ -141,8 +141,6 @@ constexpr void check_tables(const named_pool& n, std::span<const kv_sequence> se
       refuse_reuse(n, used[i].first, used[i - 1].second, used[i].second);
 }
 
-}  // namespace detail
-
 /// Throws kv_transfer_error where the cache of these sequences cannot be handed over. O(pages · log pages).
 constexpr void check_kv_transfer(const kv_pool& prefill, const kv_pool& decode,
                                  std::span<const kv_sequence> sequences) {
@@ -154,5 +152,7 @@ constexpr void check_kv_transfer(const kv_pool& prefill, const kv_pool& decode,
     if (s.tokens < 1) detail::refuse_size("the batch", "tokens of a sequence", s.tokens);
   for (const detail::named_pool& n : sides) detail::check_tables(n, sequences);
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/exec/light_vector.hpp>
 #include <hyperparallel/transfer/step_records.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class move_task {
  public:
@@ -58,7 +58,7 @@ class move_task {
   detail::light_vector<const std::byte*> term_;
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/transfer/move_task.ipp>

@@ -68,7 +68,7 @@ class parallel_copy {
 
   void work(int me);
 
-  void set_next_report() { next_report_ = steady_nanoseconds() + watch_.period_nanoseconds(); }
+  void set_next_report() { next_report_ = detail::steady_nanoseconds() + watch_.period_nanoseconds(); }
 
   /// Of worker 0. An exception ends the run.
   void report() noexcept;

@@ -35,12 +35,12 @@ HYPERPARALLEL_BODY run_result parallel_copy::run(const progress& watch) {
   for (int w = 0; w < threads(); ++w) moved_by(w).store(0, std::memory_order_relaxed);
   if (watch_.report != nullptr) set_next_report();
   ending_.restart();
-  const std::int64_t begin = steady_nanoseconds();
+  const std::int64_t begin = detail::steady_nanoseconds();
   crew_->run(watch_.period_nanoseconds(), [this]() noexcept { report(); });
   if (ending_.why.load(std::memory_order_seq_cst) == detail::run_end::progress_failed)
     std::rethrow_exception(std::exchange(ending_.error, nullptr));
   if (finished() != schedule_.bytes()) return run_result::cancelled;
-  choice_.took(steady_nanoseconds() - begin);
+  choice_.took(detail::steady_nanoseconds() - begin);
   if (watch_.report != nullptr) watch_.report(watch_.user, finished(), schedule_.bytes());
   return run_result::complete;
 }
@@ -68,7 +68,7 @@ HYPERPARALLEL_BODY void parallel_copy::work(int me) {
 }
 
 HYPERPARALLEL_BODY void parallel_copy::report() noexcept {
-  if (steady_nanoseconds() < next_report_ || !ending_.running(std::memory_order_relaxed)) return;
+  if (detail::steady_nanoseconds() < next_report_ || !ending_.running(std::memory_order_relaxed)) return;
   set_next_report();
   try {
     watch_.report(watch_.user, finished(), schedule_.bytes());

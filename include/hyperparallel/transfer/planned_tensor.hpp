@@ -24,6 +24,8 @@ struct moved_element {
   constexpr moved_element(data_type type_) : bytes(bytes_of(type_)), type(type_), has_type(true) {}
 };
 
+namespace detail {
+
 /// How the terms of a step become one, and what an element holds that nobody brings.
 struct step_values {
   kernels::term_fold fold{};
@@ -35,6 +37,8 @@ step_values values_of(const move_step& step, data_type type);
 
 /// Writes the identity of `op` into `n` elements of a block that reads as zero.
 void write_identity(reduce_op op, data_type type, std::int64_t n, std::byte* to);
+
+}  // namespace detail
 
 struct planned_tensor {
   move_flow flow{};

@@ -10,6 +10,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 HYPERPARALLEL_BODY step_values values_of(const move_step& step, data_type type) {
   step_values v{{type, reduce_op::sum, 1}, reduce_op::none};
   for (int a = 0; a < step.source.mesh.axis_count; ++a) {
@@ -30,6 +32,8 @@ HYPERPARALLEL_BODY void write_identity(reduce_op op, data_type type, std::int64_
   });
 }
 
+}  // namespace detail
+
 HYPERPARALLEL_BODY planned_tensor::planned_tensor(const layout_value& source, const layout_value& target,
                                                   const shape& s, moved_element element_)
     : planned_tensor(plan_move(source, target, s), element_) {
@@ -42,7 +46,8 @@ HYPERPARALLEL_BODY planned_tensor::planned_tensor(const layout_value& source, co
 
 HYPERPARALLEL_BODY bool planned_tensor::needs_type() const {
   for (int i = 0; i < plan().step_count; ++i)
-    if (plan().step[i].reduced != 0 || values_of(plan().step[i], element.type).fill == reduce_op::prod) return true;
+    if (plan().step[i].reduced != 0 || detail::values_of(plan().step[i], element.type).fill == reduce_op::prod)
+      return true;
   return false;
 }
 

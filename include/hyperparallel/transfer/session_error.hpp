@@ -52,7 +52,7 @@ constexpr const char* to_text(session_code c) {
                                    "the use is for reading only",
                                    "the saved tensor was unpacked before",
                                    "a copy failed"};
-  return enum_text<session_code::copy_failed>(texts, c);
+  return detail::enum_text<session_code::copy_failed>(texts, c);
 }
 
 /// One line: the operator, the tensor and its bytes, the tier, and why.

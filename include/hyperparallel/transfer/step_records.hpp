@@ -31,7 +31,7 @@ struct block_fill {
   void write(std::byte* block) const {
     if (elements == 0) return;
     std::memset(block, 0, static_cast<std::size_t>(bytes));
-    write_identity(op, type, elements, block);
+    detail::write_identity(op, type, elements, block);
   }
 };
 
@@ -98,8 +98,12 @@ receiver_records records_of(const move_plan& plan, int step, int position, moved
 receiver_records records_of(const move_parts& move, const growing_array<move_row>& rows, int row, int position,
                             moved_element element);
 
+namespace detail {
+
 /// A receiver that takes a whole block of `bytes` from `sender`: one of a rotation, or its own.
 receiver_records whole_block_records(int sender, std::int64_t bytes, bool is_own);
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2
 

@@ -94,6 +94,8 @@ HYPERPARALLEL_BODY receiver_records records_of(const move_parts& move, const gro
   return detail::records_of_part(move.part[part], of.row.step, position, element, of);
 }
 
+namespace detail {
+
 HYPERPARALLEL_BODY receiver_records whole_block_records(int sender, std::int64_t bytes, bool is_own) {
   receiver_records all;
   all.received = is_own ? 0 : bytes;
@@ -102,5 +104,7 @@ HYPERPARALLEL_BODY receiver_records whole_block_records(int sender, std::int64_t
   all.sender.push_back(sender);
   return all;
 }
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/graph/graph.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// The stream of random numbers that belongs to a name.
 constexpr std::uint64_t stream_of(const char* name) { return hash_of_text(name); }
@@ -28,7 +28,7 @@ struct first_values {
 /// Of a parameter of `g`; one that no operator reads begins at 0. O(operators).
 first_values first_values_of(const graph& g, int parameter);
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/world/first_values.ipp>

@@ -6,9 +6,7 @@
 
 #include <hyperparallel/world/first_values.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Terms of one sum over the loops of operand `i`; the last extent where the operator sums over none of them.
 inline extent_t width_of_operand(const graph& g, const graph_operator& op, int i) {
@@ -23,8 +21,6 @@ inline extent_t width_of_operand(const graph& g, const graph_operator& op, int i
     if (is_in(summed, l)) width *= op.loop[l].extent;
   return width;
 }
-
-}  // namespace detail
 
 HYPERPARALLEL_BODY first_values first_values_of(const graph& g, int parameter) {
   const first_value declared = g.tensor[parameter].first;
@@ -42,4 +38,4 @@ HYPERPARALLEL_BODY first_values first_values_of(const graph& g, int parameter) {
   return {};
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -21,9 +21,13 @@ enum class overflow_response : unsigned char {
   ignore,  ///< nothing is looked at
 };
 
+namespace detail {
+
 /// The place in `values` of the first that has an element which is infinite or no number on a rank whose memory is here;
 /// `values.size` where all are finite.
 int first_overflow(const sharded_program& p, const program_memory& memory, const growing_array<int>& values);
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2
 

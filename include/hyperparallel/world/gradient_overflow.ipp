@@ -9,9 +9,7 @@
 #include <hyperparallel/world/gradient_overflow.hpp>
 #include <hyperparallel/world/program_memory.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Whether all elements are finite: none has all bits of `exponent`.
 template <class Bits>
@@ -39,8 +37,6 @@ inline bool all_finite(const std::byte* block, extent_t elements, data_type type
   }
 }
 
-}  // namespace detail
-
 HYPERPARALLEL_BODY int first_overflow(const sharded_program& p, const program_memory& memory,
                                       const growing_array<int>& values) {
   int first = 0;
@@ -53,4 +49,4 @@ HYPERPARALLEL_BODY int first_overflow(const sharded_program& p, const program_me
   return first;
 }
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

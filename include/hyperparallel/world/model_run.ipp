@@ -64,15 +64,15 @@ void model_run<T, World>::set_random_inputs(std::uint64_t batch) {
   const hyperparallel::graph& m = model();
   for (int t = 0; t < m.tensor.size; ++t) {
     if (m.tensor[t].kind != graph_tensor_kind::input || !world_.is_used(t)) continue;
-    const std::uint64_t stream = mix_bits(stream_of(m.name_of_tensor(t)) ^ mix_bits(batch));
+    const std::uint64_t stream = detail::mix_bits(detail::stream_of(m.name_of_tensor(t)) ^ detail::mix_bits(batch));
     const std::size_t n = static_cast<std::size_t>(elements_of(m.tensor[t]));
-    if (m.tensor[t].type == data_type_of<T>) {
+    if (m.tensor[t].type == detail::data_type_of<T>) {
       std::vector<T> whole(n);
       for (std::size_t i = 0; i < n; ++i) whole[i] = keyed_uniform(seed_, stream, i);
       world_.set(t, whole);
       continue;
     }
-    const std::uint64_t limit = static_cast<std::uint64_t>(index_limit(m, t));
+    const std::uint64_t limit = static_cast<std::uint64_t>(detail::index_limit(m, t));
     std::vector<std::int32_t> whole(n);
     for (std::size_t i = 0; i < n; ++i) whole[i] = static_cast<std::int32_t>(keyed_bits(seed_, stream, i) % limit);
     world_.set(t, whole);
@@ -82,8 +82,8 @@ void model_run<T, World>::set_random_inputs(std::uint64_t batch) {
 template <class T, class World>
 std::vector<T> model_run<T, World>::values_of_parameter(int t) const {
   const hyperparallel::graph& m = world_.program().graph;
-  const first_values how = first_values_of(m, t);
-  const std::uint64_t stream = stream_of(m.name_of_tensor(t));
+  const detail::first_values how = detail::first_values_of(m, t);
+  const std::uint64_t stream = detail::stream_of(m.name_of_tensor(t));
   std::vector<T> whole(static_cast<std::size_t>(elements_of(m.tensor[t])), static_cast<T>(how.constant));
   const double width = how.deviation * std::sqrt(3.0);
   for (std::size_t i = 0; width > 0 && i < whole.size(); ++i)

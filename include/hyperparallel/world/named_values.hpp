@@ -152,7 +152,8 @@ template <fixed_string... Name, class... Value>
 constexpr auto values(named_value<Name, Value>... named) {
   constexpr bool distinct = detail::names_are_distinct<named_value<Name, Value>...>();
   using repeated = typename decltype(detail::repeated_name<named_value<Name, Value>...>())::type;
-  static_assert(insist<std::conditional_t<distinct, accepted, diag::name_stands_twice<spelled<alias, repeated>>>>::met);
+  static_assert(
+      insist<std::conditional_t<distinct, accepted, diag::name_stands_twice<detail::spelled<alias, repeated>>>>::met);
   if constexpr (distinct) return named_values<named_value<Name, Value>...>(std::move(named)...);
 }
 

@@ -49,8 +49,10 @@ class program_memory {
   std::byte* block(int value, int rank) const { return address(program_.value[value].storage, rank); }
 
   /// Whether the rank is of the part that has the value.
-  bool has(int value, int rank) const { return part_of_rank(program_, rank) == part_of_value(program_, value); }
-  int first_rank(int value) const { return first_rank_of(program_, part_of_value(program_, value)); }
+  bool has(int value, int rank) const {
+    return detail::part_of_rank(program_, rank) == detail::part_of_value(program_, value);
+  }
+  int first_rank(int value) const { return first_rank_of(program_, detail::part_of_value(program_, value)); }
 
   /// `whole` is the tensor, row-major, in elements of the program's type.
   void scatter(int value, const std::byte* whole) const;
@@ -86,7 +88,7 @@ class program_memory {
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const gathered_block& b = blocks[i];
       U* const to = b.term == 0 ? whole : term.data();
-      if (t.type == data_type_of<U>) {
+      if (t.type == detail::data_type_of<U>) {
         copy_box(copy_between(b.part, all, b.part, bytes_of(t.type)), source(i, b.rank),
                  reinterpret_cast<std::byte*>(to));
       } else if constexpr (std::is_floating_point_v<U>) {

@@ -27,7 +27,7 @@ HYPERPARALLEL_BODY program_memory::program_memory(const sharded_program& p, cons
     place_[at(hosted_[at(i)])] = i;
     for (int tier = 0; tier < s.tiers; ++tier) prefer_huge_pages(arenas_.address(i, tier, 0), s.bytes[tier]);
     for (const program_place& one : s.place)
-      if (one.bytes > 0 && one.part == part_of_rank(p, hosted_[at(i)]))
+      if (one.bytes > 0 && one.part == detail::part_of_rank(p, hosted_[at(i)]))
         arenas_.place({i, one.tier, one.offset, one.bytes});
   }
 }

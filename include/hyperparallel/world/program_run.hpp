@@ -15,7 +15,7 @@
 #include <hyperparallel/support/owned.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class program_run {
  public:
@@ -47,7 +47,7 @@ class program_run {
   detail::owned<executor<>> executor_;
 };
 
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/world/program_run.ipp>

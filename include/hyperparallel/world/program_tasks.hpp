@@ -42,6 +42,8 @@ receiver_records records_in_tile(const receiver_records& all, const step_tile& c
 /// How errors call a step.
 std::string name_of_step(const sharded_program& p, int step);
 
+namespace detail {
+
 /// The kernel of a compute step, which computes in `computes`; of a tile that of the tile. Throws program_error where its
 /// operator has none.
 tile_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose, data_type computes);
@@ -57,6 +59,8 @@ receiver_records records_of_move(const sharded_program& p, const move_pulls& pul
 detail::light_vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls,
                                              const program_memory& memory, int step);
 
+}  // namespace detail
+
 /// Of one run of some phases: bytes over each link level of the topology that moves are chosen on, of each row of a move
 /// those of the receiver that takes most there, all rows together. Empty without a topology.
 std::vector<std::int64_t> received_by_level(const sharded_program& p, const program_pulls& pulls, unsigned phases);
@@ -67,6 +71,8 @@ struct run_record {
   const lowered_run* run = nullptr;
   std::vector<task_record> task{};
 };
+
+namespace detail {
 
 /// The work of all steps of a program. Tasks of step s are bound by `bind_step(…, s)`.
 class program_tasks {
@@ -166,6 +172,8 @@ class program_tasks {
   std::int64_t training_step_ = 1;
   detail::task_checks* checks_ = nullptr;
 };
+
+}  // namespace detail
 
 }}  // namespace hyperparallel::v0_2
 

@@ -47,6 +47,8 @@ HYPERPARALLEL_BODY std::string detail::name_of_whole_step(const sharded_program&
   return std::string(p.graph.text_at(op.name)) + " (" + p.graph.value_of(op).name + ")";
 }
 
+namespace detail {
+
 HYPERPARALLEL_BODY tile_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose,
                                               data_type computes) {
   const graph_operator& op = p.graph.op[p.compute[p.step[step].index].op];
@@ -96,6 +98,8 @@ HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program
   return call;
 }
 
+}  // namespace detail
+
 /// Those records cut to a part of a cut along the dim at place `d`. Domain: no fill.
 HYPERPARALLEL_BODY receiver_records detail::records_in_tile(const receiver_records& all, const step_tile& cut, int d,
                                                             int receiver) {
@@ -104,7 +108,7 @@ HYPERPARALLEL_BODY receiver_records detail::records_in_tile(const receiver_recor
   some.sender.clear();
   some.received = 0;
   for (const step_record& r : all.record)
-    visit_intervals(cut, r.part.dim[d].begin, r.part.dim[d].end, [&](extent_t from, extent_t to) {
+    detail::visit_intervals(cut, r.part.dim[d].begin, r.part.dim[d].end, [&](extent_t from, extent_t to) {
       step_record one = r;
       one.part.dim[d] = {from, to};
       one.first_term = static_cast<int>(some.sender.size());
@@ -117,6 +121,8 @@ HYPERPARALLEL_BODY receiver_records detail::records_in_tile(const receiver_recor
     });
   return some;
 }
+
+namespace detail {
 
 HYPERPARALLEL_BODY receiver_records records_of_move(const sharded_program& p, const move_pulls& pulls, int step,
                                                     int row, int rank) {
@@ -155,6 +161,8 @@ HYPERPARALLEL_BODY detail::light_vector<move_task> transfers_of(const sharded_pr
   return tasks;
 }
 
+}  // namespace detail
+
 HYPERPARALLEL_BODY std::vector<std::int64_t> received_by_level(const sharded_program& p, const program_pulls& pulls,
                                                                unsigned phases) {
   const interconnect& links = pulls.moves.links;
@@ -166,15 +174,16 @@ HYPERPARALLEL_BODY std::vector<std::int64_t> received_by_level(const sharded_pro
     const move_pulls& how = pulls.of(s.index);
     for (int row = 0; row < how.row.size; ++row) {
       std::fill(most.begin(), most.end(), 0);
-      const int from = first_rank_of(p, part_of_value(p, p.move[s.index].source)), part = part_of_step(p, s);
-      for (int rank = 0; rank < ranks_of_part(p, part); ++rank) {
+      const int from = first_rank_of(p, detail::part_of_value(p, p.move[s.index].source)),
+                part = detail::part_of_step(p, s);
+      for (int rank = 0; rank < detail::ranks_of_part(p, part); ++rank) {
         std::fill(one.begin(), one.end(), 0);
-        const receiver_records all = records_of_move(p, how, step, row, rank);
+        const receiver_records all = detail::records_of_move(p, how, step, row, rank);
         for (const step_record& r : all.record)
           for (int t = 0; t < r.terms; ++t)
-            visit_links(links, rank_on(links, {}, from + all.senders(r)[t]),
-                        rank_on(links, {}, first_rank_of(p, part) + rank),
-                        [&](int level) { one[static_cast<std::size_t>(level)] += all.bytes(r); });
+            detail::visit_links(links, detail::rank_on(links, {}, from + all.senders(r)[t]),
+                                detail::rank_on(links, {}, first_rank_of(p, part) + rank),
+                                [&](int level) { one[static_cast<std::size_t>(level)] += all.bytes(r); });
         for (std::size_t l = 0; l < one.size(); ++l) most[l] = std::max(most[l], one[l]);
       }
       for (std::size_t l = 0; l < most.size(); ++l) bytes[l] += most[l];
@@ -183,10 +192,10 @@ HYPERPARALLEL_BODY std::vector<std::int64_t> received_by_level(const sharded_pro
   return bytes;
 }
 
-HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const program_pulls& pulls,
-                                                const program_memory& memory, kernel_choice choose,
-                                                const std::vector<offload_link>& tier_link, bool measured,
-                                                data_type computes)
+HYPERPARALLEL_BODY detail::program_tasks::program_tasks(const sharded_program& p, const program_pulls& pulls,
+                                                        const program_memory& memory, kernel_choice choose,
+                                                        const std::vector<offload_link>& tier_link, bool measured,
+                                                        data_type computes)
     : ranks_(static_cast<std::size_t>(memory.ranks())), link_(tier_link), copies_(2 * ranks_) {
   for (int s = 0; s < p.step.size; ++s) {
     step_work& work = *step_.emplace_back(detail::make_owned<step_work>());
@@ -194,22 +203,22 @@ HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const 
     work.checks = &checks_;
     work.step = s;
     work.ranks = memory.ranks();
-    work.first_rank = first_rank_of(p, part_of_step(p, p.step[s]));
-    work.part_ranks = ranks_of_part(p, part_of_step(p, p.step[s]));
+    work.first_rank = first_rank_of(p, detail::part_of_step(p, p.step[s]));
+    work.part_ranks = detail::ranks_of_part(p, detail::part_of_step(p, p.step[s]));
     work.micro_batch = p.step[s].micro_batch;
     work.name = name_of_step(p, s);
     if (p.step[s].is_move) {
-      work.move = transfers_of(p, pulls, memory, s);
+      work.move = detail::transfers_of(p, pulls, memory, s);
       pace_copies(p, s, work);
     } else {
-      work.kernel = kernel_of_step(p, s, choose, computes);
-      for (int r = 0; r < work.part_ranks; ++r) work.call.push_back(call_of(p, memory, s, work.first_rank + r));
+      work.kernel = detail::kernel_of_step(p, s, choose, computes);
+      for (int r = 0; r < work.part_ranks; ++r) work.call.push_back(detail::call_of(p, memory, s, work.first_rank + r));
     }
     if (measured) work.spent.resize(work.move.size() + work.call.size());
   }
 }
 
-HYPERPARALLEL_BODY std::vector<std::int64_t> program_tasks::durations() const {
+HYPERPARALLEL_BODY std::vector<std::int64_t> detail::program_tasks::durations() const {
   std::vector<std::int64_t> all;
   for (const detail::owned<step_work>& s : step_) {
     std::int64_t nanoseconds = 0;
@@ -219,9 +228,9 @@ HYPERPARALLEL_BODY std::vector<std::int64_t> program_tasks::durations() const {
   return all;
 }
 
-HYPERPARALLEL_BODY run_record program_tasks::last_of(const lowered_run& run) const {
+HYPERPARALLEL_BODY run_record detail::program_tasks::last_of(const lowered_run& run) const {
   run_record all{&run};
-  std::int64_t first = steady_nanoseconds();
+  std::int64_t first = detail::steady_nanoseconds();
   for (const plan_row& row : run.plan.row) {
     const step_work& work = *step_[static_cast<std::size_t>(row.step)];
     for (int r = 0; r < work.part_ranks; ++r) {
@@ -235,7 +244,7 @@ HYPERPARALLEL_BODY run_record program_tasks::last_of(const lowered_run& run) con
   return all;
 }
 
-HYPERPARALLEL_BODY std::int64_t program_tasks::received(int step, int rank) const {
+HYPERPARALLEL_BODY std::int64_t detail::program_tasks::received(int step, int rank) const {
   const step_work& work = *step_[static_cast<std::size_t>(step)];
   const int place = rank - work.first_rank;
   std::int64_t bytes = 0;
@@ -246,46 +255,46 @@ HYPERPARALLEL_BODY std::int64_t program_tasks::received(int step, int rank) cons
   return bytes;
 }
 
-HYPERPARALLEL_BODY void program_tasks::compute(const kernel_call& c) {
+HYPERPARALLEL_BODY void detail::program_tasks::compute(const kernel_call& c) {
   const step_work& work = *static_cast<const step_work*>(c.user);
   operator_call call = work.call[work.place_of(c.item)];
-  call.step = number_of_call(*work.training_step, work.micro_batch);
+  call.step = detail::number_of_call(*work.training_step, work.micro_batch);
   if (*work.checks != nullptr)
     (*work.checks)->compute(work.step, c.item % work.ranks, *work.training_step, work.kernel, call);
   else
     work.kernel(call);
 }
 
-HYPERPARALLEL_BODY void program_tasks::move(const kernel_call& c) {
+HYPERPARALLEL_BODY void detail::program_tasks::move(const kernel_call& c) {
   const step_work& work = *static_cast<const step_work*>(c.user);
-  const move_task& task = work.move[work.place_of(c.item)];
+  const detail::move_task& task = work.move[work.place_of(c.item)];
   if (*work.checks != nullptr)
     (*work.checks)->move(work.step, c.item / work.ranks, c.item % work.ranks, *work.training_step, task);
   else
     task.run();
 }
 
-HYPERPARALLEL_BODY void program_tasks::timed(const kernel_call& c) {
+HYPERPARALLEL_BODY void detail::program_tasks::timed(const kernel_call& c) {
   step_work& work = *static_cast<step_work*>(c.user);
-  const std::int64_t begin = steady_nanoseconds();
+  const std::int64_t begin = detail::steady_nanoseconds();
   work.body()(c);
   time_spent& t = work.spent[work.place_of(c.item)];
   t.begin = begin;
-  t.nanoseconds[t.times++ % time_spent::kept] = steady_nanoseconds() - begin;
+  t.nanoseconds[t.times++ % time_spent::kept] = detail::steady_nanoseconds() - begin;
 }
 
-HYPERPARALLEL_BODY void program_tasks::paced_copy(const kernel_call& c) {
+HYPERPARALLEL_BODY void detail::program_tasks::paced_copy(const kernel_call& c) {
   const step_work& work = *static_cast<const step_work*>(c.user);
   work.queue[c.rank].carry(*work.link, work.bytes, c, [&] { move(c); });
 }
 
-HYPERPARALLEL_BODY void program_tasks::paced(const kernel_call& c) {
+HYPERPARALLEL_BODY void detail::program_tasks::paced(const kernel_call& c) {
   const step_work& work = *static_cast<const step_work*>(c.user);
   work.pace[c.rank].last(work.lasts[static_cast<std::size_t>(c.item / work.ranks)], c, [&] { work.own_body()(c); });
 }
 
-HYPERPARALLEL_BODY void program_tasks::set_pace(const lowered_program& l, const lowered_run& run,
-                                                const run_pace& pace) {
+HYPERPARALLEL_BODY void detail::program_tasks::set_pace(const lowered_program& l, const lowered_run& run,
+                                                        const run_pace& pace) {
   const row_prices price = prices_of_rows(l, run, pace.device);
   if (price.code != cost_code::ok)
     throw program_error(price.code == cost_code::ranks_are_not_connected
@@ -300,12 +309,12 @@ HYPERPARALLEL_BODY void program_tasks::set_pace(const lowered_program& l, const 
   }
 }
 
-HYPERPARALLEL_BODY void program_tasks::pace_copies(const sharded_program& p, int step, step_work& work) {
+HYPERPARALLEL_BODY void detail::program_tasks::pace_copies(const sharded_program& p, int step, step_work& work) {
   const program_move& m = p.move[p.step[step].index];
   const cache_operator kind = cache_operator_of(p, m);
   if (kind != cache_operator::prefetch && kind != cache_operator::store) return;
   const bool in = kind == cache_operator::prefetch;
-  const std::size_t slower = static_cast<std::size_t>(tier_of(p, in ? m.source : m.target));
+  const std::size_t slower = static_cast<std::size_t>(detail::tier_of(p, in ? m.source : m.target));
   if (slower > link_.size()) return;
   work.link = &link_[slower - 1];
   work.bytes = local_bytes(p, m.target);

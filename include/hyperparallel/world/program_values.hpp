@@ -60,7 +60,7 @@ class program_values {
 
   /// Gives an input, parameter or state its whole value. Throws program_error, also for a number of a row or a label
   /// that its readers do not have.
-  void set(int t, std::span<const T> whole) { set_home(t, data_type_of<T>, whole.data(), whole.size()); }
+  void set(int t, std::span<const T> whole) { set_home(t, detail::data_type_of<T>, whole.data(), whole.size()); }
   void set(int t, std::span<const std::int32_t> whole) { set_home(t, data_type::i32, whole.data(), whole.size()); }
   void set(const std::string& name, std::span<const T> whole) { set(tensor(name), whole); }
   void set(const std::string& name, std::span<const std::int32_t> whole) { set(tensor(name), whole); }
@@ -119,7 +119,7 @@ class program_values {
   run_result run_step(std::int64_t step, const Feed& feed, const Watch&... watch) {
     check_training_step(step);
     const int micro_batches = program().graph.micro_batches;
-    const bool in_one_run = runs_as_a_whole(program(), lowered_.watches_gradients);
+    const bool in_one_run = detail::runs_as_a_whole(program(), lowered_.watches_gradients);
     clear_accumulated();
     T sum = 0;
     for (int m = 0; m < micro_batches; ++m) {
@@ -128,7 +128,7 @@ class program_values {
         feed(m);
       }
       if (program().unrolled && m + 1 < micro_batches) continue;  // they run together
-      self().set_training_step(number_of_call(step, program().unrolled ? 0 : m));
+      self().set_training_step(detail::number_of_call(step, program().unrolled ? 0 : m));
       const run_result result = self().run(in_one_run ? micro_phases | update_phases : micro_phases, watch...);
       if (result == run_result::cancelled) return result;
       sum += sum_of_losses();
@@ -165,7 +165,7 @@ class program_values {
 
   /// Whether floats of type `stored` are read and written as those of the run.
   static constexpr bool is_read_as(data_type stored, data_type run) {
-    return run == data_type_of<T> && detail::is_widened(stored, run);
+    return run == detail::data_type_of<T> && detail::is_widened(stored, run);
   }
   /// The best value of the tensor that is there: whole rather than waiting terms.
   int value_to_read(int t, data_type type) const;

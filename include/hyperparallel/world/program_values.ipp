@@ -26,14 +26,14 @@ int program_values<World, T>::ranks() const {
 template <class World, class T>
 int program_values<World, T>::tensor(const std::string& name) const {
   const int t = find_tensor(program().graph, name.c_str());
-  if (t < 0) throw program_error(text_of_unknown_tensor(program().graph, name));
+  if (t < 0) throw program_error(detail::text_of_unknown_tensor(program().graph, name));
   return t;
 }
 
 template <class World, class T>
 void program_values<World, T>::clear(int t) {
   if (program().home[t] < 0) throw program_error(label(t) + " is read by no step and has no place");
-  visit_homes(program(), t, [&](int v) {
+  detail::visit_homes(program(), t, [&](int v) {
     memory_->clear(v);
     if (sums_ != nullptr) sums_->take(v);
     valid(program().value[v].storage) = true;
@@ -43,7 +43,7 @@ void program_values<World, T>::clear(int t) {
 template <class World, class T>
 std::vector<T> program_values<World, T>::get(int t) const {
   std::vector<T> whole(count(t));
-  self().read(t, [&] { return value_to_read(t, data_type_of<T>); }, whole.data());
+  self().read(t, [&] { return value_to_read(t, detail::data_type_of<T>); }, whole.data());
   return whole;
 }
 
@@ -82,7 +82,7 @@ template <class World, class T>
 void program_values<World, T>::keep_sums(detail::block_sums* sums) {
   sums_ = sums;
   for (int t = 0; t < program().home.size && sums != nullptr; ++t)
-    visit_homes(program(), t, [&](int v) {
+    detail::visit_homes(program(), t, [&](int v) {
       if (valid(program().value[v].storage)) sums->take(v);
     });
 }
@@ -129,11 +129,11 @@ template <class World, class T>
 program_values<World, T>::program_values(lowered_program&& l, const std::vector<int>& hosted,
                                          overflow_response overflow)
     : lowered_(std::move(l)),
-      slots_(slots_of(program(), lowered_.pulls.moves, lowered_.addresses)),
+      slots_(detail::slots_of(program(), lowered_.pulls.moves, lowered_.addresses)),
       memory_(detail::make_owned<program_memory>(program(), slots_, hosted)),
       training_(check_training(program().graph)),
       overflow_(overflow) {
-  if (lowered_.watches_gradients) watched_gradients_ = gradients_that_may_overflow(program());
+  if (lowered_.watches_gradients) watched_gradients_ = detail::gradients_that_may_overflow(program());
   index_range_.resize(static_cast<std::size_t>(program().graph.tensor.size));
   for (int t = 0; t < program().graph.tensor.size; ++t)
     if (program().home[t] >= 0 && program().graph.tensor[t].type == data_type::i32)
@@ -142,14 +142,14 @@ program_values<World, T>::program_values(lowered_program&& l, const std::vector<
   received_.assign(static_cast<std::size_t>(ranks()), 0);
   for (int t = 0; t < program().home.size; ++t)
     if (program().graph.tensor[t].kind == graph_tensor_kind::state)
-      visit_homes(program(), t, [&](int v) { valid(program().value[v].storage) = true; });
+      detail::visit_homes(program(), t, [&](int v) { valid(program().value[v].storage) = true; });
 }
 
 template <class World, class T>
 bool program_values<World, T>::gradients_are_finite() const {
   if (overflow_ == overflow_response::ignore) return true;
   const int all = watched_gradients_.size;
-  const int first = self().least_of_all(first_overflow(program(), *memory_, watched_gradients_));
+  const int first = self().least_of_all(detail::first_overflow(program(), *memory_, watched_gradients_));
   if (first == all) return true;
   if (overflow_ == overflow_response::skip) return false;
   const int t = program().value[watched_gradients_[first]].tensor;
@@ -195,7 +195,7 @@ void program_values<World, T>::set_home(int t, data_type type, const void* whole
   if (type == data_type::i32) check_indices(t, static_cast<const std::int32_t*>(whole));
   const bool fed = fed_ >= 0 && program().unrolled && program().graph.tensor[t].kind == graph_tensor_kind::input;
   const auto scatter = [&](const std::byte* elements_stored) {
-    visit_homes(program(), t, [&](int v) {
+    detail::visit_homes(program(), t, [&](int v) {
       if (fed && v != home + fed_) return;
       memory_->scatter(v, elements_stored);
       if (sums_ != nullptr) sums_->take(v);
@@ -221,7 +221,7 @@ T program_values<World, T>::sum_of_losses() const {
   if (!p.unrolled) return get(loss).front();
   std::vector<int> value(static_cast<std::size_t>(p.graph.micro_batches), -1);  // whole ones rather than terms
   for (const program_step& s : p.step)
-    visit_values(p, s, [&](int v, bool written) {
+    detail::visit_values(p, s, [&](int v, bool written) {
       int& own = value[static_cast<std::size_t>(s.micro_batch)];
       if (written && p.value[v].tensor == loss && (own < 0 || !is_partial(p.value[v].layout))) own = v;
     });

@@ -93,17 +93,17 @@ program_means means_for(const program_options& options, void (*add)(lowered_prog
 
 template <class T>
 program_world<T>::program_world(sharded_program p, const program_options& options)
-    : program_world(lowered_for(std::move(p), data_type_of<T>, options), detail::means_for<T>(options, &add_run),
-                    options) {}
+    : program_world(detail::lowered_for(std::move(p), detail::data_type_of<T>, options),
+                    detail::means_for<T>(options, &add_run), options) {}
 
 template <class T>
 program_world<T>::program_world(lowered_program&& l, const program_options& options)
-    : program_world((check_element_types(l.program, data_type_of<T>), std::move(l)),
+    : program_world((detail::check_element_types(l.program, detail::data_type_of<T>), std::move(l)),
                     detail::means_for<T>(options, &refuse_run), options) {}
 
 template <class T>
 program_world<T>::program_world(lowered_program&& l, const planned_options& options)
-    : program_world((check_element_types(l.program, data_type_of<T>), std::move(l)),
+    : program_world((detail::check_element_types(l.program, detail::data_type_of<T>), std::move(l)),
                     {&refuse_run, options.kernels, nullptr},
                     {.execution = options.execution,
                      .measured = options.measured,
@@ -121,7 +121,7 @@ template <class T>
 program_world<T>::program_world(lowered_program&& l, const detail::program_means& means, const program_options& options)
     : values(std::move(l), all_ranks(l.program), options.overflow),
       runs_(detail::make_owned<detail::program_runs>(this->lowered_, means, this->slots_, *this->memory_,
-                                                     data_type_of<T>, options)) {
+                                                     detail::data_type_of<T>, options)) {
   this->keep_sums(runs_->sums());
 }
 
@@ -173,7 +173,7 @@ void program_world<T>::set_training_step(std::int64_t step) {
 
 template <class T>
 run_result program_world<T>::run(unsigned phases, const progress& watch) {
-  program_run& f = runs_->run_of(phases);
+  detail::program_run& f = runs_->run_of(phases);
   this->check_reads(f.reads());
   this->begin_run(f);
   const run_result result = runs_->run(f, watch);

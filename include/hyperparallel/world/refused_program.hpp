@@ -23,8 +23,6 @@ inline std::string shortest_text(double number) {
   return text;
 }
 
-}  // namespace detail
-
 /// That the graph has no tensor of this name, with the nearest name that it has.
 inline std::string text_of_unknown_tensor(const graph& g, const std::string& name) {
   const int nearest = nearest_name_of(g.tensor.size, [&](int t) { return g.name_of_tensor(t); }, name.c_str());
@@ -32,13 +30,15 @@ inline std::string text_of_unknown_tensor(const graph& g, const std::string& nam
          (nearest < 0 ? std::string() : ", the nearest is " + detail::in_quotes(g.name_of_tensor(nearest)));
 }
 
+}  // namespace detail
+
 /// What a status says of its graph.
 inline std::string text_of_refusal(const graph& g, const graph_status& s) {
   const auto name = [&](int at) { return at >= 0 ? detail::in_quotes(g.text_at(at)) : std::string("?"); };
   const std::string extent = std::to_string(s.extent), other = std::to_string(s.other);
   const std::string key = std::string("graph_code::") + name_of(s.code);
   const bool a_number = s.code == graph_code::optimizer_number_is_out_of_range;
-  if (find_refusal(key.c_str()) == nullptr)
+  if (detail::find_refusal(key.c_str()) == nullptr)
     return std::string(name_of(s.code)) + (s.op >= 0 ? ", operator " + name(s.op) : std::string()) +
            (s.tensor >= 0 ? ", tensor " + name(s.tensor) : std::string()) +
            (s.extent != 0 || s.other != 0 ? ", " + extent + " and " + other : std::string());
@@ -47,13 +47,15 @@ inline std::string text_of_refusal(const graph& g, const graph_status& s) {
   const std::string tensor = a_number        ? std::string(g.text_at(s.tensor))
                              : s.tensor >= 0 ? name(s.tensor)
                                              : std::string();
-  const slot_text slots[] = {{"named_operator", op.c_str()},
-                             {"named_tensor", tensor.c_str()},
-                             {"value 4", extent.c_str()},
-                             {"value 5", other.c_str()},
-                             {"number", number.c_str()}};
-  return sentence_of(key.c_str(), slots).text;
+  const detail::slot_text slots[] = {{"named_operator", op.c_str()},
+                                     {"named_tensor", tensor.c_str()},
+                                     {"value 4", extent.c_str()},
+                                     {"value 5", other.c_str()},
+                                     {"number", number.c_str()}};
+  return detail::sentence_of(key.c_str(), slots).text;
 }
+
+namespace detail {
 
 /// What the status of a program says, of its graph or of the strategy that it was made for, the strategy's name apart.
 /// Domain: it is refused.
@@ -116,12 +118,14 @@ inline std::string reason_of_refusal(const sharded_program& p, const strategy_va
   }
 }
 
+}  // namespace detail
+
 /// The same with the strategy's name.
 inline std::string text_of_refusal(const sharded_program& p, const strategy_value& s) {
   const bool has_name =
       p.status.code != strategy_code::graph_is_refused && p.status.code != strategy_code::name_is_unknown;
   return (has_name ? "strategy " + detail::in_quotes(s.name.text) + " is refused: " : std::string()) +
-         reason_of_refusal(p, s);
+         detail::reason_of_refusal(p, s);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -76,7 +76,7 @@ class single_device {
     clear_accumulators();
     for (int b = 0; b < model_.micro_batches; ++b) {
       fill(*this, b);
-      call_ = number_of_call(steps_ + 1, b);
+      call_ = detail::number_of_call(steps_ + 1, b);
       run(graph_phase::forward, graph_phase::accumulate);
     }
     call_ = steps_ + 1;
@@ -101,7 +101,8 @@ class single_device {
   int find(const char* name) const {
     const int t = find_tensor(model_, name);
     if (t >= 0) return t;
-    const int nearest = nearest_name_of(model_.tensor.size, [&](int i) { return model_.name_of_tensor(i); }, name);
+    const int nearest =
+        detail::nearest_name_of(model_.tensor.size, [&](int i) { return model_.name_of_tensor(i); }, name);
     throw std::invalid_argument(
         std::string("single_device: no tensor is called '") + name + "'" +
         (nearest < 0 ? "" : std::string(", the nearest is '") + model_.name_of_tensor(nearest) + "'"));

@@ -28,7 +28,7 @@ inline memory_budget budget_of_step(const sharded_program& p, const device_value
   }
   for (const extent_t duration : prices_of_steps(p, kinds_of_moves(p, links), device).duration)
     b.step_duration.push_back(duration);
-  b.recomputation = makes_again(settings);
+  b.recomputation = detail::makes_again(settings);
   for (const offload_pattern& one : settings.rule) b.rules.push_back({one.pattern.text, one.control, one.tier});
   b.planning = settings.planning;
   return b;

@@ -86,7 +86,7 @@ class basic_taskflow_world {
   }
 
   const program_names& names() const { return executor_.names(); }
-  std::string slot_name(int number) const { return hyperparallel::slot_name(executor_.names(), number); }
+  std::string slot_name(int number) const { return hyperparallel::detail::slot_name(executor_.names(), number); }
   std::string operation_name(int number) const { return hyperparallel::operation_name(executor_.names(), number); }
 
   /// See executor: `bind`, `run` and what it throws, `cancel`, `finished`, `profile`.

@@ -15,17 +15,25 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
 /// The program without a run so far. Throws program_error where the program was refused, has folded segments or a move
 /// without a plan, or where `keep` names what is not there, or the budget cannot be kept; and where kernels that compute
 /// in `floating`, f32 or f64, do not take the type of a tensor.
 lowered_program lowered_for(sharded_program p, data_type floating, const program_options& options = {});
 
+}  // namespace detail
+
 /// Adds the run of these phases. Throws program_error with the step that cannot be lowered, or the task that is not
 /// safe.
 void add_run(lowered_program& l, unsigned phases);
 
+namespace detail {
+
 /// Throws program_error for a tensor whose type kernels that compute in `floating`, f32 or f64, do not take.
 void check_element_types(const sharded_program& p, data_type floating);
+
+}  // namespace detail
 
 /// The program of a graph that is to run. Throws program_error, with the names, where the graph or the strategy is
 /// refused.

@@ -87,8 +87,6 @@ HYPERPARALLEL_BODY std::string text_of_refusal(const lowered_program& l, const p
   return "ok";
 }
 
-}  // namespace detail
-
 HYPERPARALLEL_BODY void check_element_types(const sharded_program& p, data_type floating) {
   for (const program_compute& c : p.compute) {
     const graph_operator& op = p.graph.op[c.op];
@@ -125,8 +123,10 @@ HYPERPARALLEL_BODY lowered_program lowered_for(sharded_program p, data_type floa
   return l;
 }
 
+}  // namespace detail
+
 HYPERPARALLEL_BODY void add_run(lowered_program& l, unsigned phases) {
-  if (!lower_run(l, phases)) throw program_error(detail::text_of_refusal(l, {}));
+  if (!detail::lower_run(l, phases)) throw program_error(detail::text_of_refusal(l, {}));
 }
 
 HYPERPARALLEL_BODY sharded_program partitioned(const graph& g, const strategy_value& s) {

@@ -13,8 +13,8 @@ using tensor = hp::dtensor<float, hp::extents<8, 16>, rows>;
 using good_inputs = hp::inputs<rows>;
 using bad_inputs = hp::inputs<hp::unplaced>;
 
-static_assert(hp::fits_inputs<good_inputs, hp::mismatch::redistribute, tensor>);
-static_assert(!hp::fits_inputs<bad_inputs, hp::mismatch::redistribute, int>);
+static_assert(hp::detail::fits_inputs<good_inputs, hp::mismatch::redistribute, tensor>);
+static_assert(!hp::detail::fits_inputs<bad_inputs, hp::mismatch::redistribute, int>);
 
 constexpr auto local = [](auto&&...) { return hp::local_tensor<float>(hp::shape(4, 16)); };
 

@@ -63,7 +63,7 @@ void expect_attention(const hp::rank_group& group, const hp::mesh_shape& m, dice
   const auto tv = spread(group, sk, d.roll(0, 3) == 0 ? hp::replicated(m, 4) : k, vv);
   const hp::layout_value layouts[] = {tq.layout(), tk.layout(), tv.layout()};
   const hp::shape shapes[] = {sq, sk, sk};
-  const hpd::attention_plan plan = hpd::plan_of(form, layouts, shapes, hp::data_type_of<T>);
+  const hpd::attention_plan plan = hpd::plan_of(form, layouts, shapes, hp::detail::data_type_of<T>);
   if (plan.status.code != hp::propagation_code::ok) {  // heads of the keys do not divide as those of the queries
     ++seen.refused;
     EXPECT_THROW(hpd::attention(form, tq, tk, tv), hp::operator_error);

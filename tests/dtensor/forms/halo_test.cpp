@@ -24,7 +24,7 @@ void expect_form(const Form& form, const Strict& strict, const std::array<hp::dy
   }
   hpd::traffic counted(operands[0].ranks());
   const hp::dynamic_dtensor y = hpd::apply_form_all(form, operands, &counted)[0];
-  const hp::dynamic_dtensor z = hp::apply_all(strict, whole)[0];
+  const hp::dynamic_dtensor z = hp::detail::apply_all(strict, whole)[0];
   EXPECT_EQ(y.shape(), z.shape());
   EXPECT_EQ(hp::full_tensor<T>(y), hp::full_tensor<T>(z));
   EXPECT_TRUE(hp::replicas_agree(y));

@@ -21,10 +21,10 @@ void expect_order(const std::vector<T>& values) {
       std::int64_t place[2];
       hp::kernels::argsort(hp::const_view<T>{pair, hp::shape{2}}, hp::tensor_view<std::int64_t>{place, hp::shape{2}},
                            0);
-      EXPECT_EQ(hpd::sort_key(b) < hpd::sort_key(a), place[0] == 1);
+      EXPECT_EQ(hpd::detail::sort_key(b) < hpd::detail::sort_key(a), place[0] == 1);
     }
-    if constexpr (hpd::sort_key_bits<T> < 64) {
-      EXPECT_LT(hpd::sort_key(a), std::uint64_t{1} << hpd::sort_key_bits<T>);
+    if constexpr (hpd::detail::sort_key_bits<T> < 64) {
+      EXPECT_LT(hpd::detail::sort_key(a), std::uint64_t{1} << hpd::detail::sort_key_bits<T>);
     }
   }
 }
@@ -58,11 +58,11 @@ TEST(sort_key, orders_as_the_kernel_does) {
   std::vector<hp::bf16_bits> narrow;
   for (const float x : awkward<float>()) narrow.push_back(hp::kernels::store<hp::bf16_bits>(x));
   expect_order(narrow);
-  EXPECT_LT(hpd::sort_key(false), hpd::sort_key(true));
+  EXPECT_LT(hpd::detail::sort_key(false), hpd::detail::sort_key(true));
 }
 
 TEST(sort_key, sorted_rows_count_below_and_up_to_a_key) {
-  const hpd::sorted_rows rows{4, {1, 3, 3, 7, 0, 0, 2, 9}, {0, 1, 2, 3, 0, 1, 2, 3}};
+  const hpd::detail::sorted_rows rows{4, {1, 3, 3, 7, 0, 0, 2, 9}, {0, 1, 2, 3, 0, 1, 2, 3}};
   EXPECT_EQ(rows.below(0, 3), 1);
   EXPECT_EQ(rows.up_to(0, 3), 3);
   EXPECT_EQ(rows.below(1, 1), 2);

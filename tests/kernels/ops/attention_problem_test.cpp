@@ -23,8 +23,8 @@ TEST(AttentionProblem, RowsSeeTheKeysUpToTheirPosition) {
         if (c.letter_of(l) == 's') call.loop[l].begin = first_position;
         if (c.letter_of(l) == 'T') call.loop[l].begin = first_key;
       }
-      mk::attention_problem g;
-      mk::read_geometry(call, 1, query, key, c.rule().operand[2], c.rule().result[0], c.rule().result[1], g);
+      mk::detail::attention_problem g;
+      mk::detail::read_geometry(call, 1, query, key, c.rule().operand[2], c.rule().result[0], c.rule().result[1], g);
       for (extent_t r = 0; r < g.rows; ++r) {
         extent_t seen = 0;
         for (extent_t t = 0; t < g.keys; ++t) seen += first_key + t <= first_position + r / g.per_position ? 1 : 0;
@@ -43,11 +43,11 @@ TEST(AttentionProblem, ReadsHeadsRowsAndSteps) {
   const hp::operator_call call = c.whole();
   const hp::tensor_factors *query[] = {&c.rule().operand[0], &c.rule().operand[1]},
                            *key[] = {&c.rule().operand[2], &c.rule().operand[3]};
-  mk::attention_problem g;
-  mk::read_geometry(call, 2, query, key, c.rule().operand[4], c.rule().result[0], c.rule().result[1], g);
+  mk::detail::attention_problem g;
+  mk::detail::read_geometry(call, 2, query, key, c.rule().operand[4], c.rule().result[0], c.rule().result[1], g);
   extent_t extent[128] = {};
   for (int l = 0; l < o.loop_count; ++l) extent[static_cast<int>(c.letter_of(l))] = o.loop[l].extent;
-  EXPECT_EQ(mk::points_of(call, g.heads), extent['b'] * extent['n']);
+  EXPECT_EQ(mk::detail::points_of(call, g.heads), extent['b'] * extent['n']);
   EXPECT_EQ(g.rows, extent['s']);
   EXPECT_EQ(g.keys, extent['T']);
   EXPECT_EQ(g.width, extent['E']);

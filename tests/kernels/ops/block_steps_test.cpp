@@ -16,16 +16,17 @@ TEST(BlockSteps, TablesAndWalksAgreeWithTheDefinition) {
   for (const char* text : {"abc->cab", "a->ba", "abcd->db", "->a", "ab->"}) {
     const run_case<double> c(hp::id_of<hp::ops::reduce>, text, "n", {}, random);
     const hp::operator_call call = c.whole();
-    mk::loop_list list;
+    mk::detail::loop_list list;
     for (int l = c.op.loop_count - 1; l >= 0; --l) list.push(l);
-    const mk::loop_steps steps[2] = {mk::steps_of(call, c.rule().operand[0]), mk::steps_of(call, c.rule().result[0])};
+    const mk::detail::loop_steps steps[2] = {mk::detail::steps_of(call, c.rule().operand[0]),
+                                             mk::detail::steps_of(call, c.rule().result[0])};
     std::vector<extent_t> table[2];
-    for (int t = 0; t < 2; ++t) mk::offsets_of(call, list, steps[t], table[t]);
+    for (int t = 0; t < 2; ++t) mk::detail::offsets_of(call, list, steps[t], table[t]);
     std::vector<extent_t> seen[2];
-    mk::for_each_point(call, list, steps, [&](const extent_t(&offset)[2]) {
+    mk::detail::for_each_point(call, list, steps, [&](const extent_t(&offset)[2]) {
       for (int t = 0; t < 2; ++t) seen[t].push_back(offset[t]);
     });
-    EXPECT_EQ(static_cast<extent_t>(table[0].size()), mk::points_of(call, list));
+    EXPECT_EQ(static_cast<extent_t>(table[0].size()), mk::detail::points_of(call, list));
     for (int t = 0; t < 2; ++t) {
       EXPECT_EQ(seen[t], table[t]) << text;
       const hp::tensor_factors& tensor = t == 0 ? c.rule().operand[0] : c.rule().result[0];
@@ -47,15 +48,15 @@ TEST(BlockSteps, ListsChooseByOtherTensors) {
   std::mt19937 random(2);
   const run_case<double> c(hp::id_of<hp::ops::contract>, "abk,kcb->cab", "nn", {}, random);
   const hp::tensor_factors &a = c.rule().operand[0], &b = c.rule().operand[1], &r = c.rule().result[0];
-  const auto letters = [&](const mk::loop_list& list) {
+  const auto letters = [&](const mk::detail::loop_list& list) {
     std::string s;
     for (int i = 0; i < list.count; ++i) s += c.letter_of(list.loop[i]);
     return s;
   };
-  EXPECT_EQ(letters(mk::loops_of(r)), "cab");
-  EXPECT_EQ(letters(mk::loops_of(r, {&a, &b}, {})), "b");
-  EXPECT_EQ(letters(mk::loops_of(a, {}, {&r})), "k");
-  EXPECT_EQ(letters(mk::loops_of(a, {&r}, {&b})), "a");
+  EXPECT_EQ(letters(mk::detail::loops_of(r)), "cab");
+  EXPECT_EQ(letters(mk::detail::loops_of(r, {&a, &b}, {})), "b");
+  EXPECT_EQ(letters(mk::detail::loops_of(a, {}, {&r})), "k");
+  EXPECT_EQ(letters(mk::detail::loops_of(a, {&r}, {&b})), "a");
 }
 
 TEST(BlockSteps, RefusalsNameTheOperator) {
@@ -64,7 +65,7 @@ TEST(BlockSteps, RefusalsNameTheOperator) {
   const hp::operator_call call = c.whole();
   mk::expect(true, call, "never");
   try {
-    mk::last_loop(call, c.rule().operand[0]);
+    mk::detail::last_loop(call, c.rule().operand[0]);
     FAIL();
   } catch (const std::invalid_argument& e) {
     EXPECT_STREQ(e.what(), "scale: an operand has no dims");

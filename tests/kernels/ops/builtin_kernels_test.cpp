@@ -163,7 +163,7 @@ void check_law(double bound) {
       for (int l = 0; l < c.op.loop_count; ++l) whole[at(l)] = {c.op.loop[l].extent};
       std::vector<std::vector<extent_t>> all = whole;
       for (int l = 0; l < c.op.loop_count; ++l) {
-        if (hp::is_whole(c.rule(), l)) continue;
+        if (hp::detail::is_whole(c.rule(), l)) continue;
         for (const extent_t pieces : {2, 3}) {
           std::vector<std::vector<extent_t>> cuts = whole;
           cuts[at(l)] = random_ends(c.op.loop[l].extent, pieces, random);

@@ -24,7 +24,7 @@ TEST(Convolution, IsThatOfDistributedTensors) {
   std::mt19937 random(3);
   for (const extent_t stride : {1, 2, 3})
     for (const extent_t padding : {0, 1, 2}) {
-      const letter_extents e = sizes(9, 3, hp::kernels::convolution_extent(9, 3, stride, padding, 1), random);
+      const letter_extents e = sizes(9, 3, hp::kernels::detail::convolution_extent(9, 3, stride, padding, 1), random);
       run_case<double> c(id_of<ops::convolution>, "bcPQ,ocUV->boYX", "nn", {{stride, padding}}, e, random);
       c.run_whole();
       const auto shape_of = [&](const char* letters) {

@@ -78,7 +78,7 @@ TEST(Normalization, TurningBackGivesTheOperand) {
 
 // The table of angles is kept between calls: other bases, sizes and positions must not meet an old one.
 TEST(Normalization, TablesOfAnglesAreNotMixedUp) {
-  hp::kernels::rotation_table<double> kept;
+  hp::kernels::detail::rotation_table<double> kept;
   for (const double base : {100.0, 50.0})
     for (const extent_t pairs : {2, 3})
       for (const extent_t begin : {0, 4})

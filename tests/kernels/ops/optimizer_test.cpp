@@ -85,7 +85,7 @@ TEST(Optimizer, OrthogonalisationActsOnSingularValues) {
       x[r * 5 + i + 1] = turn[r * 3 + i] * s[i];
       expected[r * 5 + i + 1] = turn[r * 3 + i] * iterated(s[i] / (norm + 1e-7));
     }
-  hp::kernels::orthogonalise<double>(3, 5, x.data());
+  hp::kernels::detail::orthogonalise<double>(3, 5, x.data());
   EXPECT_LE(largest_difference(x, expected), 1e-13);
 }
 
@@ -110,7 +110,7 @@ TEST(Optimizer, MuonTakesSidesOfSeveralDimsAndTallMatrices) {
           EXPECT_NEAR(c.result[1].values[place], m, 1e-14);
           x[at(tall ? i * rows + r : r * columns + i)] = g + 0.9 * m;
         }
-      hp::kernels::orthogonalise(tall ? columns : rows, tall ? rows : columns, x.data());
+      hp::kernels::detail::orthogonalise(tall ? columns : rows, tall ? rows : columns, x.data());
       for (extent_t r = 0; r < rows; ++r)
         for (extent_t i = 0; i < columns; ++i) {
           const std::size_t place = at((matrix * rows + r) * columns + i);

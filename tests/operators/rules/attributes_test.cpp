@@ -45,8 +45,8 @@ TEST(Attributes, AConstantPassesIdempotentReductionsOnly) {
   const hp::partial_words w = hp::partial_algebra::overwrites;
   for (int i = 1; i < hp::reduce_op_count; ++i) {
     const auto op = static_cast<hp::reduce_op>(i);
-    EXPECT_EQ(hp::word_of(w, 0, op).mode == hp::partial_mode::each, hp::is_idempotent(op));
-    EXPECT_EQ(hp::word_of(w, 1, op).mode, hp::partial_mode::refuses);
+    EXPECT_EQ(hp::detail::word_of(w, 0, op).mode == hp::partial_mode::each, hp::detail::is_idempotent(op));
+    EXPECT_EQ(hp::detail::word_of(w, 1, op).mode, hp::partial_mode::refuses);
   }
 }
 

@@ -120,8 +120,8 @@ TEST(Elementwise, ValidForAllRanks) {
 
 constexpr shape pair[] = {shape{8, 4}, shape{1, 4}};
 static_assert(rules::broadcasting("sum", pair, 2, hp::partial_algebra::adds).status.code == hp::rule_code::ok);
-static_assert(hp::word_of(rules::broadcasting("sum", pair, 2, hp::partial_algebra::adds).rule.partials, 1,
-                          hp::reduce_op::sum)
+static_assert(hp::detail::word_of(rules::broadcasting("sum", pair, 2, hp::partial_algebra::adds).rule.partials, 1,
+                                  hp::reduce_op::sum)
                   .mode == hp::partial_mode::joins);
 
 TEST(Elementwise, RunTimeEqualsCompileTime) {

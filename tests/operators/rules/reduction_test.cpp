@@ -77,7 +77,7 @@ TEST(Reduction, RefusesBadAttributes) {
   EXPECT_TRUE(laws::same(rules::indexed_reduction("max", 2, -3), hp::rule_code::axis_is_out_of_range));
 }
 
-static_assert(hp::same_text(rules::reduce(reduce_op::avg, 2).rule.name.text, "mean"));
+static_assert(hp::detail::same_text(rules::reduce(reduce_op::avg, 2).rule.name.text, "mean"));
 static_assert(rules::reduce(reduce_op::avg, 3, {0, 2}, true).rule.factor[0].op == reduce_op::avg);
 
 }  // namespace

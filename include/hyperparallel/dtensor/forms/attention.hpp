@@ -181,7 +181,7 @@ constexpr attention_plan plan_of(const forms::attention& form, const layout_valu
                                  data_type type) {
   const factor_rule rule = form.rule(s, 3).rule;
   const shape all[] = {s[0], s[1], s[2], result_shape(rule, s, 3, 0).shape};
-  return plan_attention(rule, operand, all, form.options(), bytes_of(type), form.way);
+  return detail::plan_attention(rule, operand, all, form.options(), bytes_of(type), form.way);
 }
 
 /// Attention on dynamic tensors. `counted` is null or gets what is received. Throws as `apply`, and dtensor_error where
@@ -196,7 +196,8 @@ inline dynamic_dtensor attention(const forms::attention& form, const dynamic_dte
   const result_shape_result s = result_shape(made.rule, shapes, 3, 0);
   if (s.status.code != extents_code::ok) throw operator_error("attention", s.status);
   for (const dynamic_dtensor& x : operands) {
-    if (!(x.group() == q.group())) throw group_error("attention", static_cast<int>(&x - operands));
+    if (!(x.group() == q.group()))
+      throw hyperparallel::detail::group_error("attention", static_cast<int>(&x - operands));
     if (x.type() != q.type())
       throw dtensor_error(std::string("attention: element_types_are_not_computed: ") + name_of(x.type()));
   }
@@ -205,11 +206,12 @@ inline dynamic_dtensor attention(const forms::attention& form, const dynamic_dte
   if (plan.layout.code != layout_code::ok) throw layout_error(plan.layout);
   if (plan.bytes[static_cast<int>(plan.way)] < 0) throw dtensor_error("attention: this way is not possible");
 
-  form_run run{
-      {}, {{q.type(), s.shape, plan.attended}}, {q.group(), group_over(plan.operand[1], sequence_dim), counted}};
+  form_run run{{},
+               {{q.type(), s.shape, plan.attended}},
+               {q.group(), group_over(plan.operand[1], detail::sequence_dim), counted}};
   for (int o = 0; o < 3; ++o) run.operand.push_back(redistribute(operands[o], plan.operand[o], counted));
   run.allocate();
-  visit_element_type(q.type(), [&](auto type) {
+  hyperparallel::detail::visit_element_type(q.type(), [&](auto type) {
     using X = typename decltype(type)::type;
     if constexpr (std::floating_point<kernels::computing<X>>) {
       const detail::attention_work<X> work{run, form.options()};
@@ -230,12 +232,14 @@ namespace detail {
 
 /// Keys and values as the rule sees them.
 template <class K>
-using strict_keys_of = dtensor<typename K::element, typename K::extents,
-                               placed_layout<typename K::mesh, digits_of_layout(strict_keys(K::layout::value))>>;
+using strict_keys_of =
+    dtensor<typename K::element, typename K::extents,
+            placed_layout<typename K::mesh, hyperparallel::detail::digits_of_layout(strict_keys(K::layout::value))>>;
 template <class K, class V>
 using strict_values_of =
     dtensor<typename V::element, typename V::extents,
-            placed_layout<typename V::mesh, digits_of_layout(strict_values(K::layout::value, V::layout::value))>>;
+            placed_layout<typename V::mesh,
+                          hyperparallel::detail::digits_of_layout(strict_values(K::layout::value, V::layout::value))>>;
 
 template <bool Causal, class Q, class K, class V>
 using attention_verdict = hyperparallel::detail::operation_verdict<operations::attention{Causal}, Q, K, V>;
@@ -257,8 +261,8 @@ auto attention(const Q& q, const K& k, const V& v) {
   if constexpr (!verdict::ok) {
     return q;  // already refused
   } else {
-    using results = result_tensors<typename verdict::type_of, typename verdict::elements, Q, detail::strict_keys_of<K>,
-                                   detail::strict_values_of<K, V>>;
+    using results = hyperparallel::detail::result_tensors<typename verdict::type_of, typename verdict::elements, Q,
+                                                          detail::strict_keys_of<K>, detail::strict_values_of<K, V>>;
     return std::tuple_element_t<0, results>(
         attention(forms::attention{{Causal}, Window}, q.dynamic(), k.dynamic(), v.dynamic()));
   }

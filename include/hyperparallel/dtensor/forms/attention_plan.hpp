@@ -23,6 +23,8 @@ namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 enum class attention_way : unsigned char { ring, merge, all_to_all, cheapest };
 
+namespace detail {
+
 /// Bit of the sequence in batch × heads × sequence × dim.
 inline constexpr unsigned sequence_dim = 1u << 2;
 
@@ -81,6 +83,8 @@ struct ring_route {
   }
 };
 
+}  // namespace detail
+
 struct attention_plan {
   propagation_status status{};
   layout_status layout{};  ///< of an operand in place whose shape does not divide
@@ -104,8 +108,6 @@ struct attention_moves {
     return n * element;
   }
 };
-
-}  // namespace detail
 
 /// The layout of the same values with the queries of the group's devices spread over heads instead of sequence, and
 /// whether it fits.
@@ -183,5 +185,7 @@ constexpr attention_plan plan_attention(const factor_rule& rule, const layout_va
   r.attended = heads ? attended : r.result;
   return r;
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::distributed

@@ -71,6 +71,8 @@ struct communicator {
   }
 };
 
+namespace detail {
+
 /// Chunk i of n of a list of m: the first ones are full.
 constexpr interval chunk_of(extent_t m, int n, int i) {
   const extent_t chunk = ceil_divide(m, extent_t{n});
@@ -114,11 +116,15 @@ void all_reduce_records(const communicator& c, local_lists<T>& x, extent_t width
   });
 }
 
+}  // namespace detail
+
 /// Every member's list becomes op(… op(op(list 0, list 1), list 2) …), element by element.
 template <class T, class Op>
 void all_reduce(const communicator& c, local_lists<T>& x, const Op& op) {
-  all_reduce_records(c, x, 1, [&op](T* so_far, const T* term) { *so_far = op(*so_far, *term); });
+  detail::all_reduce_records(c, x, 1, [&op](T* so_far, const T* term) { *so_far = op(*so_far, *term); });
 }
+
+namespace detail {
 
 template <class T>
 void all_reduce_sum(const communicator& c, local_lists<T>& x) {
@@ -129,6 +135,8 @@ void all_reduce_max(const communicator& c, local_lists<T>& x) {
   all_reduce(c, x, [](const T& a, const T& b) { return kernels::functions::maximum::of(a, b); });
 }
 
+}  // namespace detail
+
 /// Each position gets a copy of the list of the member one piece before it, around the group's ring; where not
 /// `wanted(position)`, it gets an empty list.
 template <class T, class Wanted>
@@ -137,8 +145,8 @@ local_lists<T> shift(const communicator& c, const local_lists<T>& x, const Wante
   local_lists<T> moved = c.lists<T>();
   c.ranks.for_each_rank("shift", [&](int position) {
     if (!wanted(position)) return;
-    const int before = (piece_of(c.pieces, position) + n - 1) % n;
-    moved[static_cast<std::size_t>(position)] = c.read(x, position, member_of(c.pieces, position, before));
+    const int before = (detail::piece_of(c.pieces, position) + n - 1) % n;
+    moved[static_cast<std::size_t>(position)] = c.read(x, position, detail::member_of(c.pieces, position, before));
   });
   return moved;
 }
@@ -152,9 +160,13 @@ inline dynamic_dtensor redistribute(const dynamic_dtensor& x, const layout_value
   return y;
 }
 
+namespace detail {
+
 /// What it receives on the busiest device. Domain: the move is possible.
 constexpr extent_t move_price(const layout_value& from, const layout_value& to, const shape& s) {
   return most_received(plan_move(from, to, s));
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::distributed

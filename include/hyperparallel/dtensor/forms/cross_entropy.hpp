@@ -29,23 +29,23 @@ struct cross_entropy : operations::cross_entropy {
       operations::cross_entropy::check_targets<I>(r.operand[0].local(p), r.operand[1].local(p));
       const extent_t rows = volume(r.in<I>(1, p));
       largest[static_cast<std::size_t>(p)].resize(static_cast<std::size_t>(rows));
-      kernels::row_max(r.in<X>(0, p), view(largest, p, 0, rows));
+      kernels::detail::row_max(r.in<X>(0, p), view(largest, p, 0, rows));
     });
-    all_reduce_max(r.along, largest);
+    hyperparallel::distributed::detail::all_reduce_max(r.along, largest);
     r.ranks().for_each_rank("cross_entropy", [&](int p) {
       const extent_t rows = volume(r.in<I>(1, p));
       const const_view<X> logits = r.in<X>(0, p);
       const int classes = logits.extents.rank - 1;
       folded[static_cast<std::size_t>(p)].resize(static_cast<std::size_t>(2 * rows));
-      kernels::row_sum_exp(logits, view(largest, p, 0, rows), view(folded, p, 0, rows));
-      kernels::picked_logit(logits, r.in<I>(1, p), view(folded, p, rows, rows),
-                            r.operand[0].local_box(p).dim[classes].begin);
+      kernels::detail::row_sum_exp(logits, view(largest, p, 0, rows), view(folded, p, 0, rows));
+      kernels::detail::picked_logit(logits, r.in<I>(1, p), view(folded, p, rows, rows),
+                                    r.operand[0].local_box(p).dim[classes].begin);
     });
-    all_reduce_sum(r.along, folded);
+    hyperparallel::distributed::detail::all_reduce_sum(r.along, folded);
     r.ranks().for_each_rank("cross_entropy", [&](int p) {
       const extent_t rows = volume(r.in<I>(1, p));
-      kernels::cross_entropy_of_rows(view(largest, p, 0, rows), view(folded, p, 0, rows), view(folded, p, rows, rows),
-                                     r.in<I>(1, p), r.out<X>(0, p));
+      kernels::detail::cross_entropy_of_rows(view(largest, p, 0, rows), view(folded, p, 0, rows),
+                                             view(folded, p, rows, rows), r.in<I>(1, p), r.out<X>(0, p));
     });
   }
 };
@@ -57,7 +57,7 @@ constexpr extent_t cross_entropy_price(const layout_value& logits, const shape& 
   const unsigned classes = 1u << (s.rank - 1);
   const extent_t rows = detail::largest_rows(logits, s, classes);
   const int n = group_over(logits, classes).size;
-  return all_reduce_price(n, rows) + all_reduce_price(n, 2 * rows);
+  return detail::all_reduce_price(n, rows) + detail::all_reduce_price(n, 2 * rows);
 }
 
 template <dtensor_type X, dtensor_type T>

@@ -32,6 +32,8 @@ struct working_dims {
   unsigned result[max_results] = {};
 };
 
+namespace detail {
+
 /// An operand as its rule sees it.
 constexpr layout_value strict_layout(const working_dims& w, int operand, const layout_value& l,
                                      const layout_value& lead) {
@@ -63,6 +65,8 @@ constexpr form_layouts lay_out(const factor_rule& rule, const working_dims& w, c
   return r;
 }
 
+}  // namespace detail
+
 /// A form at work: operands in place, results as memory that reads as zero, and the group along the working dims.
 struct form_run {
   std::vector<dynamic_dtensor> operand;
@@ -93,7 +97,8 @@ struct form_run {
     for (std::size_t i = 0; i < result.size(); ++i) {
       block.emplace_back();
       for (int p = 0; p < ranks().ranks(); ++p)
-        block[i].push_back(allocate_block(block_bytes(result[i], place(static_cast<int>(i), p))));
+        block[i].push_back(
+            hyperparallel::detail::allocate_block(block_bytes(result[i], place(static_cast<int>(i), p))));
     }
   }
   std::vector<dynamic_dtensor> finish() const {
@@ -120,9 +125,10 @@ std::vector<dynamic_dtensor> apply_form_all(const Form& form, const std::array<d
   const char* const name = made.rule.name.text;
   if (made.status.code != rule_code::ok) throw operator_error(name, made.status);
   for (std::size_t o = 1; o < Count; ++o)
-    if (!(operands[o].group() == operands[0].group())) throw group_error(name, static_cast<int>(o));
+    if (!(operands[o].group() == operands[0].group()))
+      throw hyperparallel::detail::group_error(name, static_cast<int>(o));
   const working_dims w = form.working(shapes, static_cast<int>(Count));
-  const form_layouts placed = lay_out(made.rule, w, layouts, static_cast<int>(Count));
+  const detail::form_layouts placed = detail::lay_out(made.rule, w, layouts, static_cast<int>(Count));
   if (placed.status.code != propagation_code::ok) throw operator_error(name, placed.status);
 
   form_run run{{}, {}, {operands[0].group(), group_over(*layouts[0], w.operand[0]), counted}};

@@ -80,7 +80,7 @@ void work_on_halo(const Form& form, form_run& r, const Work& work) {
     const wanted_box w = form.wanted(s.data(), r.operand[0].local_box(p), r.place(0, p)).at[0];
     const std::unique_ptr<X[]> part = std::make_unique<X[]>(static_cast<std::size_t>(volume(w.part)));
     fetch(r, p, w, part.get());
-    work(p, const_view<X>{part.get(), shape_of(w.part)}, w.part);
+    work(p, const_view<X>{part.get(), hyperparallel::detail::shape_of(w.part)}, w.part);
   });
 }
 
@@ -199,6 +199,8 @@ struct convolution : operations::convolution {
 
 }  // namespace forms
 
+namespace detail {
+
 /// Elements that the busiest device receives, see above. `x`: layouts of operands; O(positions).
 template <class Form>
 constexpr extent_t halo_price(const Form& form, const layout_value* const* x, const shape* s, int count) {
@@ -216,6 +218,8 @@ constexpr extent_t halo_price(const Form& form, const layout_value* const* x, co
   }
   return most;
 }
+
+}  // namespace detail
 
 template <int Dim, dtensor_type X>
 auto roll(const X& x, extent_t shift) {

@@ -20,17 +20,17 @@ namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 namespace detail {
 
 /// Rows of a block along `axis`, their elements `inner` apart.
-constexpr extent_t rows_along(const kernels::axis_split& s) { return s.outer * s.inner; }
+constexpr extent_t rows_along(const kernels::detail::axis_split& s) { return s.outer * s.inner; }
 
 template <class X, class C>
 HYPERPARALLEL_EXACT void sum_exp_along(const_view<X> x, int axis, const C* largest, C* total) {
   HYPERPARALLEL_EXACT_BODY
-  const kernels::axis_split s = kernels::split_at(x.extents, axis);
+  const kernels::detail::axis_split s = kernels::detail::split_at(x.extents, axis);
   for (extent_t o = 0; o < s.outer; ++o)
     for (extent_t i = 0; i < s.inner; ++i) {
       const X* const row = x.data + o * s.middle * s.inner + i;
       const C most = largest[o * s.inner + i];
-      total[o * s.inner + i] = kernels::lane_sum<C>(
+      total[o * s.inner + i] = kernels::detail::lane_sum<C>(
           s.middle, [&](extent_t m) { return std::exp(static_cast<C>(kernels::load(row[m * s.inner])) - most); });
     }
 }
@@ -40,7 +40,7 @@ template <bool Logarithm, class X, class C>
 HYPERPARALLEL_EXACT void finish_softmax(const_view<X> x, int axis, const C* largest, const C* total,
                                         tensor_view<X> out) {
   HYPERPARALLEL_EXACT_BODY
-  const kernels::axis_split s = kernels::split_at(x.extents, axis);
+  const kernels::detail::axis_split s = kernels::detail::split_at(x.extents, axis);
   for (extent_t o = 0; o < s.outer; ++o)
     for (extent_t m = 0; m < s.middle; ++m)
       for (extent_t i = 0; i < s.inner; ++i) {
@@ -58,7 +58,7 @@ void softmax_form(form_run& r, int dim) {
   const auto at = [](local_lists<C>& l, int p) -> std::vector<C>& { return l[static_cast<std::size_t>(p)]; };
   r.ranks().for_each_rank("softmax", [&](int p) {
     const const_view<X> x = r.in<X>(0, p);
-    const extent_t rows = rows_along(kernels::split_at(x.extents, axis));
+    const extent_t rows = rows_along(kernels::detail::split_at(x.extents, axis));
     at(largest, p).resize(static_cast<std::size_t>(rows));
     at(total, p).resize(static_cast<std::size_t>(rows));
     kernels::max(x, tensor_view<C>{at(largest, p).data(), shape{rows}}, 1u << axis);
@@ -87,7 +87,7 @@ template <class X, class C>
 HYPERPARALLEL_EXACT void sum_squares(const X* x, const row_split& s, const C* centre, C* sum) {
   HYPERPARALLEL_EXACT_BODY
   for (extent_t r = 0; r < s.rows; ++r)
-    sum[r] = kernels::lane_sum<C>(s.width, [&](extent_t i) {
+    sum[r] = kernels::detail::lane_sum<C>(s.width, [&](extent_t i) {
       const C value = static_cast<C>(kernels::load(x[r * s.width + i]));
       const C away = centre == nullptr ? value : value - centre[r];
       return away * away;
@@ -129,8 +129,8 @@ void norm_form(form_run& r, bool centred, double epsilon, const Root& root) {
       const X* const x = r.in<X>(0, p).data;
       C* const to = rows(centre, p);
       for (extent_t row = 0; row < s.rows; ++row)
-        to[row] = kernels::lane_sum<C>(s.width,
-                                       [&](extent_t i) { return static_cast<C>(kernels::load(x[row * s.width + i])); });
+        to[row] = kernels::detail::lane_sum<C>(
+            s.width, [&](extent_t i) { return static_cast<C>(kernels::load(x[row * s.width + i])); });
     });
     all_reduce_sum(r.along, centre);
   }
@@ -226,14 +226,18 @@ struct rms_norm : operations::rms_norm {
 
 /// Elements that the busiest device receives, see above. `dims`: those that are normalized, as bits.
 constexpr extent_t softmax_price(const layout_value& x, const shape& s, unsigned dims) {
-  return 2 * all_reduce_price(group_over(x, dims).size, detail::largest_rows(x, s, dims));
+  return 2 * detail::all_reduce_price(group_over(x, dims).size, detail::largest_rows(x, s, dims));
 }
+namespace detail {
+
 constexpr extent_t layer_norm_price(const layout_value& x, const shape& s, unsigned dims) {
   return softmax_price(x, s, dims);
 }
 constexpr extent_t rms_norm_price(const layout_value& x, const shape& s, unsigned dims) {
   return softmax_price(x, s, dims) / 2;
 }
+
+}  // namespace detail
 
 template <int Dim = -1, dtensor_type X>
 auto softmax(const X& x) {

@@ -28,6 +28,8 @@ constexpr piece_group group_over(const layout_value& l, unsigned dims) {
   return g;
 }
 
+namespace detail {
+
 /// Which piece a position holds. O(axes + cuts).
 constexpr int piece_of(const piece_group& g, int position) {
   const coordinate c = coordinates_of(g.mesh, position);
@@ -42,11 +44,13 @@ constexpr int member_of(const piece_group& g, int position, int piece) {
   for (int i = g.cut_count - 1; i >= 0; --i) {
     const cut& x = g.cut[i];
     int& at = c.at[x.axis];
-    at += (piece % x.size - digit_of(g.mesh, x, at)) * stride_of(g.mesh, x);
+    at += (piece % x.size - digit_of(g.mesh, x, at)) * hyperparallel::detail::stride_of(g.mesh, x);
     piece /= x.size;
   }
   return position_of(g.mesh, c);
 }
+
+}  // namespace detail
 
 /// Axes that shard one of `dims`, as bits.
 constexpr unsigned axes_of(const layout_value& l, unsigned dims) {
@@ -55,6 +59,8 @@ constexpr unsigned axes_of(const layout_value& l, unsigned dims) {
     if ((dims >> l.cut[i].dim & 1u) != 0) axes |= 1u << l.cut[i].axis;
   return axes;
 }
+
+namespace detail {
 
 /// `l` with only those cuts that `keep(cut)` wants; a dim that loses one is padded no more.
 template <class Keep>
@@ -102,5 +108,7 @@ constexpr layout_value with_cuts(const layout_value& l, unsigned dims, const lay
   }
   return r;
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::distributed

@@ -18,7 +18,7 @@ namespace detail {
 template <class Function, class X, class C>
 HYPERPARALLEL_EXACT void run_from(const C* before, const_view<X> x, tensor_view<X> out, int axis) {
   HYPERPARALLEL_EXACT_BODY
-  const kernels::axis_split s = kernels::split_at(x.extents, axis);
+  const kernels::detail::axis_split s = kernels::detail::split_at(x.extents, axis);
   for (extent_t o = 0; o < s.outer; ++o)
     for (extent_t i = 0; i < s.inner; ++i) {
       C running = before == nullptr ? C{} : before[o * s.inner + i];
@@ -39,7 +39,7 @@ void scan_form(form_run& r, int dim) {
   r.ranks().for_each_rank("scan", [&](int p) {
     const const_view<X> x = r.in<X>(0, p);
     std::vector<C>& list = total[static_cast<std::size_t>(p)];
-    list.resize(static_cast<std::size_t>(rows_along(kernels::split_at(x.extents, axis))));
+    list.resize(static_cast<std::size_t>(rows_along(kernels::detail::split_at(x.extents, axis))));
     kernels::detail::fold<Fold>(x, tensor_view<C>{list.data(), {}}, 1u << axis);
   });
   r.ranks().for_each_rank("scan", [&](int p) {
@@ -77,11 +77,15 @@ struct cumprod : operations::cumprod {
 
 }  // namespace forms
 
+namespace detail {
+
 /// Elements that the busiest device receives: (n − 1) · R.
 constexpr extent_t scan_price(const layout_value& x, const shape& s, int dim) {
   const unsigned dims = 1u << rules::from_front(dim, s.rank);
   return (group_over(x, dims).size - 1) * detail::largest_rows(x, s, dims);
 }
+
+}  // namespace detail
 
 template <int Dim = -1, dtensor_type X>
 auto cumsum(const X& x) {

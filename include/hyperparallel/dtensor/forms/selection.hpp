@@ -40,7 +40,7 @@ local_lists<candidate<X>> best_of_rows(const form_run& r, int axis) {
   local_lists<candidate<X>> best = r.along.lists<candidate<X>>();
   r.ranks().for_each_rank("max_with_index", [&](int p) {
     const const_view<X> x = r.in<X>(0, p);
-    const kernels::axis_split s = kernels::split_at(x.extents, axis);
+    const kernels::detail::axis_split s = kernels::detail::split_at(x.extents, axis);
     std::vector<candidate<X>>& list = best[static_cast<std::size_t>(p)];
     list.resize(static_cast<std::size_t>(rows_along(s)));
     if (s.middle == 0) return;
@@ -110,19 +110,22 @@ struct topk : operations::topk {
   /// best of them are the best of all.
   template <class X>
   void merge(const form_run& r, int p, int axis, const local_lists<candidate<X>>& best) const {
-    const kernels::axis_split s = kernels::split_at(r.in<X>(0, p).extents, axis);
+    const kernels::detail::axis_split s = kernels::detail::split_at(r.in<X>(0, p).extents, axis);
     const extent_t rows = detail::rows_along(s);
     if (rows == 0) return;
     const piece_group& g = r.along.pieces;
     extent_t all = 0;
     for (int i = 0; i < g.size; ++i)
-      all += static_cast<extent_t>(best[static_cast<std::size_t>(member_of(g, p, i))].size()) / rows;
+      all += static_cast<extent_t>(
+                 best[static_cast<std::size_t>(hyperparallel::distributed::detail::member_of(g, p, i))].size()) /
+             rows;
     const std::size_t n = static_cast<std::size_t>(all * rows);
     const std::unique_ptr<X[]> value = std::make_unique<X[]>(n);
     std::vector<std::int64_t> place(n);
     extent_t first = 0;
     for (int i = 0; i < g.size; ++i) {
-      const std::vector<candidate<X>>& list = r.along.read(best, p, member_of(g, p, i));
+      const std::vector<candidate<X>>& list =
+          r.along.read(best, p, hyperparallel::distributed::detail::member_of(g, p, i));
       const extent_t kept = static_cast<extent_t>(list.size()) / rows;
       for (extent_t o = 0; o < s.outer; ++o)
         for (extent_t at = 0; at < kept * s.inner; ++at) {
@@ -145,6 +148,8 @@ struct topk : operations::topk {
 
 }  // namespace forms
 
+namespace detail {
+
 /// Candidates that the busiest device receives, see above.
 constexpr extent_t max_with_index_price(const layout_value& x, const shape& s, int dim) {
   const unsigned dims = 1u << rules::from_front(dim, s.rank);
@@ -155,6 +160,8 @@ constexpr extent_t topk_price(const layout_value& x, const shape& s, int dim, ex
   return (group_over(x, 1u << axis).size - 1) * smaller(count, local_shape(x, s).shape.extent[axis]) *
          detail::largest_rows(x, s, 1u << axis);
 }
+
+}  // namespace detail
 
 /// A tuple of the largest elements along a dim, which vanishes, and their places.
 template <int Dim = -1, dtensor_type X>

@@ -26,7 +26,7 @@ enum class sort_way : unsigned char { split, gather, cheapest };
 namespace detail {
 
 /// Element m of row r of a block seen from an axis.
-constexpr extent_t element_at(const kernels::axis_split& s, extent_t r, extent_t m) {
+constexpr extent_t element_at(const kernels::detail::axis_split& s, extent_t r, extent_t m) {
   return (r / s.inner * s.middle + m) * s.inner + r % s.inner;
 }
 
@@ -35,7 +35,7 @@ struct sort_work {
   const form_run& r;
   int axis;
 
-  kernels::axis_split split(int p) const { return kernels::split_at(r.in<X>(0, p).extents, axis); }
+  kernels::detail::axis_split split(int p) const { return kernels::detail::split_at(r.in<X>(0, p).extents, axis); }
   const piece_group& group() const { return r.along.pieces; }
   /// First place, in the whole row, of a piece.
   extent_t begin(int p, int piece) const {
@@ -43,7 +43,7 @@ struct sort_work {
   }
 
   sorted_rows sort_block(int p) const {
-    const kernels::axis_split s = split(p);
+    const kernels::detail::axis_split s = split(p);
     const const_view<X> x = r.in<X>(0, p);
     sorted_rows sorted;
     sorted.length = s.middle;
@@ -140,7 +140,7 @@ struct sort_work {
     const int n = group().size, piece = piece_of(group(), p);
     std::vector<const std::vector<std::int64_t>*> counts;
     for (int i = 0; i < n; ++i) counts.push_back(&r.along.read(count, p, member_of(group(), p, i)));
-    const kernels::axis_split s = split(p);
+    const kernels::detail::axis_split s = split(p);
     const tensor_view<X> value = r.out<X>(0, p);
     const tensor_view<std::int64_t> index = r.out<std::int64_t>(1, p);
     std::vector<taken> part;
@@ -152,7 +152,7 @@ struct sort_work {
       for (int i = 0; i < n; ++i) {
         const int holder = member_of(group(), p, i);
         const sorted_rows& from = block[static_cast<std::size_t>(holder)];
-        const kernels::axis_split held = split(holder);
+        const kernels::detail::axis_split held = split(holder);
         const X* const data = r.in<X>(0, holder).data;
         const extent_t begins = first[static_cast<std::size_t>(i)], ends = last[static_cast<std::size_t>(i)];
         r.along.receive(p, holder, ends - begins, sizeof(X) + sizeof(std::int32_t));
@@ -200,12 +200,14 @@ template <class X>
 constexpr extent_t sort_price(const layout_value& x, const shape& s, int dim, sort_way way) {
   const unsigned dims = 1u << rules::from_front(dim, s.rank);
   constexpr extent_t size = sizeof(X);
-  if (way == sort_way::gather) return move_price(x, without_dims(x, dims), s) * size;
+  if (way == sort_way::gather) return detail::move_price(x, detail::without_dims(x, dims), s) * size;
   const int n = group_over(x, dims).size;
   if (n == 1) return 0;
   const extent_t rows = detail::largest_rows(x, s, dims), cuts = n - 1;
   const extent_t block = rows * local_shape(x, s).shape.extent[rules::from_front(dim, s.rank)];
-  return (size + 4) * block + 8 * (sort_key_bits<X> * all_reduce_price(n, cuts * rows) + 2 * cuts * cuts * rows);
+  return (size + 4) * block +
+         8 * (detail::sort_key_bits<X> * hyperparallel::distributed::detail::all_reduce_price(n, cuts * rows) +
+              2 * cuts * cuts * rows);
 }
 
 namespace forms {

@@ -12,7 +12,7 @@
 
 #include <hyperparallel/kernels/tensor_view.hpp>
 
-namespace hyperparallel { inline namespace v0_2 { namespace distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed { namespace detail {
 
 /// A number that orders as x does in kernels::sort: both zeros are one, all NaN are one and the largest.
 template <class X>
@@ -48,4 +48,4 @@ struct sorted_rows {
   extent_t up_to(extent_t r, std::uint64_t k) const { return std::upper_bound(row(r), row(r) + length, k) - row(r); }
 };
 
-}}}  // namespace hyperparallel::v0_2::distributed
+}}}}  // namespace hyperparallel::v0_2::distributed::detail

@@ -26,10 +26,9 @@ struct typed_form {
   }();
   static constexpr layout_value lead = First::layout::value;
   template <std::size_t O, class X>
-  using strict =
-      dtensor<typename X::element, typename X::extents,
-              placed_layout<typename X::mesh,
-                            digits_of_layout(strict_layout(working, static_cast<int>(O), X::layout::value, lead))>>;
+  using strict = dtensor<typename X::element, typename X::extents,
+                         placed_layout<typename X::mesh, hyperparallel::detail::digits_of_layout(strict_layout(
+                                                             working, static_cast<int>(O), X::layout::value, lead))>>;
 };
 
 /// What the operator says of the strict layouts, and its results there. Nothing of a refused form is asked for.
@@ -43,8 +42,9 @@ struct strict_form<Form, std::index_sequence<O...>, std::tuple<First, Rest...>> 
   static constexpr bool accepted =
       takes<Operator, typename typed::template strict<0, First>, typename typed::template strict<O + 1, Rest>...>;
   template <class Operator>
-  using results = result_tensors<Operator, typename verdict::elements, typename typed::template strict<0, First>,
-                                 typename typed::template strict<O + 1, Rest>...>;
+  using results = hyperparallel::detail::result_tensors<Operator, typename verdict::elements,
+                                                        typename typed::template strict<0, First>,
+                                                        typename typed::template strict<O + 1, Rest>...>;
 };
 
 /// A strict result with the cuts of the working dims.
@@ -52,8 +52,8 @@ template <class Typed, std::size_t I, class Strict>
 struct form_result;
 template <class Typed, std::size_t I, class T, class Extents, class Layout>
 struct form_result<Typed, I, dtensor<T, Extents, Layout>> {
-  using layout = placed_layout<typename Layout::mesh,
-                               digits_of_layout(with_cuts(Layout::value, Typed::working.result[I], Typed::lead))>;
+  using layout = placed_layout<typename Layout::mesh, hyperparallel::detail::digits_of_layout(with_cuts(
+                                                          Layout::value, Typed::working.result[I], Typed::lead))>;
   static constexpr bool fits = divides<Extents, layout>;
   using type = dtensor<T, Extents, layout>;
 };

@@ -26,7 +26,7 @@ struct matmul {
     if (row) a.extents = shape(extent_t{1}, a.extents.extent[0]);
     if (column) b.extents = shape(b.extents.extent[0], extent_t{1});
     const kernels::transposition t{transpose_a && !row, transpose_b && !column};
-    out.extents = kernels::matmul_shape(a.extents, b.extents, t);
+    out.extents = kernels::detail::matmul_shape(a.extents, b.extents, t);
     kernels::matmul(a, b, out, t);
   }
 };

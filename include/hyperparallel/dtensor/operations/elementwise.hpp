@@ -62,18 +62,18 @@ struct elementwise {
     constexpr int operands = requires(float v) { function::of(v); } ? 1 : 2;
     if (count != operands) return no_rule(o.name, rule_code::too_many_operands, count);
     partial_words words = o.partials;
-    for (const reduce_op op : {reduce_op::sum, reduce_op::avg}) say_all(words, linear, op, partial_mode::each);
+    for (const reduce_op op : {reduce_op::sum, reduce_op::avg}) detail::say_all(words, linear, op, partial_mode::each);
     return detail::rule_of_elements(o.name, words, o.flops_per_point, x, count);
   }
   template <class X, class R>
     requires takes<X> && requires(kernels::computing<X> v) { function::of(v); }
   void run(const local_operation&, const_view<X> x, tensor_view<R> out) const {
-    kernels::unary<function>(x, out);
+    kernels::detail::unary<function>(x, out);
   }
   template <class X, class R>
     requires takes<X> && requires(kernels::computing<X> v) { function::of(v, v); }
   void run(const local_operation&, const_view<X> a, const_view<X> b, tensor_view<R> out) const {
-    kernels::binary<function>(a, b, out);
+    kernels::detail::binary<function>(a, b, out);
   }
 };
 
@@ -91,7 +91,7 @@ struct cast {
   }
   template <class X>
   void run(const local_operation&, const_view<X> x, tensor_view<To> out) const {
-    kernels::unary<f::identity>(x, out);
+    kernels::detail::unary<f::identity>(x, out);
   }
 };
 
@@ -106,7 +106,7 @@ struct with_number {
     requires(!std::same_as<X, bool>)
   void run(const local_operation&, const_view<X> x, tensor_view<X> out) const {
     const kernels::computing<X> number = static_cast<kernels::computing<X>>(by);
-    kernels::binary<Function>(x, const_view<kernels::computing<X>>{&number, shape{}}, out);
+    kernels::detail::binary<Function>(x, const_view<kernels::computing<X>>{&number, shape{}}, out);
   }
 };
 template <class Number>
@@ -125,7 +125,7 @@ struct where {
   template <class X>
   void run(const local_operation&, const_view<bool> condition, const_view<X> a, const_view<X> b,
            tensor_view<X> out) const {
-    kernels::ternary<f::where>(condition, a, b, out);
+    kernels::detail::ternary<f::where>(condition, a, b, out);
   }
 };
 
@@ -140,7 +140,7 @@ struct masked_fill {
   template <class X>
   void run(const local_operation&, const_view<X> x, const_view<bool> mask, tensor_view<X> out) const {
     const kernels::computing<X> number = static_cast<kernels::computing<X>>(value);
-    kernels::ternary<f::masked_fill>(x, mask, const_view<kernels::computing<X>>{&number, shape{}}, out);
+    kernels::detail::ternary<f::masked_fill>(x, mask, const_view<kernels::computing<X>>{&number, shape{}}, out);
   }
 };
 
@@ -153,18 +153,18 @@ struct masked_fill {
   auto name(const X&... x) -> detail::first_variable_of<X...> { \
     return detail::without_gradient<#name>(x...);               \
   }
-#define HYPERPARALLEL_UNARY(name, operation)                   \
-  HYPERPARALLEL_FUNCTION(name)                                 \
-  template <tensor_of_function<elementwise<ops::operation>> X> \
-  auto name(const X& x) {                                      \
-    return apply<elementwise<ops::operation>{}>(x);            \
+#define HYPERPARALLEL_UNARY(name, operation)                           \
+  HYPERPARALLEL_FUNCTION(name)                                         \
+  template <detail::tensor_of_function<elementwise<ops::operation>> X> \
+  auto name(const X& x) {                                              \
+    return apply<elementwise<ops::operation>{}>(x);                    \
   }
-#define HYPERPARALLEL_BINARY(name, operation)                       \
-  HYPERPARALLEL_FUNCTION(name)                                      \
-  template <class A, class B>                                       \
-    requires tensors_of_function<elementwise<ops::operation>, A, B> \
-  auto name(const A& a, const B& b) {                               \
-    return apply<elementwise<ops::operation>{}>(a, b);              \
+#define HYPERPARALLEL_BINARY(name, operation)                               \
+  HYPERPARALLEL_FUNCTION(name)                                              \
+  template <class A, class B>                                               \
+    requires detail::tensors_of_function<elementwise<ops::operation>, A, B> \
+  auto name(const A& a, const B& b) {                                       \
+    return apply<elementwise<ops::operation>{}>(a, b);                      \
   }
 HYPERPARALLEL_UNARY(neg, negate)
 HYPERPARALLEL_UNARY(abs, abs)

@@ -34,7 +34,7 @@ struct embedding {
   }
   template <std::integral I, class T>
   void run(const local_operation& at, const_view<I> ids, const_view<T> table, tensor_view<T> out) const {
-    check_indices<I>(at.operand[0], at.operand[1], 0);
+    hyperparallel::detail::check_indices<I>(at.operand[0], at.operand[1], 0);
     kernels::embedding(table, ids, out, at.operand[1].place.dim[0].begin);
   }
 };
@@ -46,7 +46,7 @@ struct gather {
   template <class X, std::integral I>
   void run(const local_operation& at, const_view<X> x, const_view<I> index, tensor_view<X> out) const {
     const int along = rules::from_front(dim, x.extents.rank);
-    check_indices<I>(at.operand[1], at.operand[0], along);
+    hyperparallel::detail::check_indices<I>(at.operand[1], at.operand[0], along);
     kernels::gather(x, index, out, along);
   }
 };
@@ -58,7 +58,7 @@ struct index_select {
   template <class X, std::integral I>
   void run(const local_operation& at, const_view<X> x, const_view<I> index, tensor_view<X> out) const {
     const int along = rules::from_front(dim, x.extents.rank);
-    check_indices<I>(at.operand[1], at.operand[0], along);
+    hyperparallel::detail::check_indices<I>(at.operand[1], at.operand[0], along);
     kernels::index_select(x, index, out, along);
   }
 };
@@ -73,7 +73,8 @@ struct gather_nd {
   }
   template <class X, std::integral I>
   void run(const local_operation& at, const_view<X> x, const_view<I> index, tensor_view<X> out) const {
-    check_indices<I>(at.operand[1], at.operand[0].whole.extent, index.extents.extent[index.extents.rank - 1]);
+    hyperparallel::detail::check_indices<I>(at.operand[1], at.operand[0].whole.extent,
+                                            index.extents.extent[index.extents.rank - 1]);
     kernels::gather_nd(x, index, out);
   }
 };
@@ -119,7 +120,7 @@ struct scatter {
   void run(const local_operation& at, const_view<X> x, const_view<I> index, const_view<X> source,
            tensor_view<X> out) const {
     const int along = rules::from_front(dim, x.extents.rank);
-    check_indices<I>(at.operand[1], at.operand[0], along);
+    hyperparallel::detail::check_indices<I>(at.operand[1], at.operand[0], along);
     parts::copy_view(x, out);
     kernels::scatter(index, source, out, along);
   }
@@ -135,7 +136,7 @@ struct scatter_add {
   void run(const local_operation& at, const_view<X> x, const_view<I> index, const_view<X> source,
            tensor_view<X> out) const {
     const int along = rules::from_front(dim, x.extents.rank);
-    check_indices<I>(at.operand[1], at.operand[0], along);
+    hyperparallel::detail::check_indices<I>(at.operand[1], at.operand[0], along);
     parts::copy_view(x, out);
     kernels::scatter(index, source, out, along, kernels::scatter_mode::add);
   }
@@ -148,7 +149,7 @@ struct scatter_update {
   template <class X, std::integral I>
   void run(const local_operation& at, const_view<X> x, const_view<I> index, const_view<X> updates,
            tensor_view<X> out) const {
-    check_indices<I>(at.operand[1], at.operand[0], 0);
+    hyperparallel::detail::check_indices<I>(at.operand[1], at.operand[0], 0);
     parts::copy_view(x, out);
     kernels::scatter_update(index, updates, out);
   }

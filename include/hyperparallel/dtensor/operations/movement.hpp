@@ -187,7 +187,7 @@ template <class X, class Join, class... Views>
 void join_views(const Join& join, const Views&... views) {
   constexpr int count = static_cast<int>(sizeof...(Views)) - 1;
   const tensor_view<X>* out = nullptr;
-  const_view<X> parts[array_bound(count)];
+  const_view<X> parts[hyperparallel::detail::array_bound(count)];
   int at = 0;
   const auto take = [&](const auto& view) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(view)>, tensor_view<X>>)

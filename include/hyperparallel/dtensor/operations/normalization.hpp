@@ -102,7 +102,8 @@ struct cross_entropy {
   /// Throws dtensor_error.
   template <std::integral I>
   static void check_targets(const const_local_block& logits, const const_local_block& targets) {
-    check_indices<I>(targets, &logits.whole.extent[logits.whole.rank - 1], 1, &kernels::ignored_label);
+    hyperparallel::detail::check_indices<I>(targets, &logits.whole.extent[logits.whole.rank - 1], 1,
+                                            &kernels::ignored_label);
   }
   template <computed_in_floats X, std::integral I>
   void run(const local_operation& at, const_view<X> logits, const_view<I> targets, tensor_view<X> loss) const {

@@ -14,16 +14,16 @@ namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 template <class T>
 void attend(const operator_call& c, int parts) {
   const factor_rule& rule = *c.rule;
-  const tensor_factors *query[most_score_parts], *key[most_score_parts];
+  const tensor_factors *query[detail::most_score_parts], *key[detail::most_score_parts];
   for (int i = 0; i < parts; ++i) {
     query[i] = &rule.operand[i];
     key[i] = &rule.operand[parts + i];
   }
-  static thread_local attention_problem g;
-  read_geometry(c, parts, query, key, rule.operand[2 * parts], rule.result[0], rule.result[1], g);
-  const loop_steps steps[7] = {g.query[0], g.query[1], g.key[0], g.key[1], g.value, g.out, g.statistic};
-  for_each_point(c, g.heads, steps, [&](const extent_t(&at)[7]) {
-    const T *queries[most_score_parts], *keys[most_score_parts];
+  static thread_local detail::attention_problem g;
+  detail::read_geometry(c, parts, query, key, rule.operand[2 * parts], rule.result[0], rule.result[1], g);
+  const detail::loop_steps steps[7] = {g.query[0], g.query[1], g.key[0], g.key[1], g.value, g.out, g.statistic};
+  detail::for_each_point(c, g.heads, steps, [&](const extent_t(&at)[7]) {
+    const T *queries[detail::most_score_parts], *keys[detail::most_score_parts];
     for (int i = 0; i < parts; ++i) {
       queries[i] = operand<T>(c, i) + at[i];
       keys[i] = operand<T>(c, parts + i) + at[2 + i];
@@ -32,6 +32,8 @@ void attend(const operator_call& c, int parts) {
                            result<T>(c, 1) + at[6]);
   });
 }
+
+namespace detail {
 
 /// do, queries, keys, v, o, lse -> gradients of queries, keys and v.
 template <class T>
@@ -113,20 +115,23 @@ void attention_gradient_kernel(const operator_call& c) {
   attend_gradient<T>(c, 1);
 }
 
+}  // namespace detail
+
 }}}  // namespace hyperparallel::v0_2::kernels
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::attention> = kernels::attention_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::attention> = kernels::detail::attention_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::attention_gradient> = kernels::attention_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::attention_gradient> = kernels::detail::attention_gradient_kernel<T>;
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::attention_with_sinks> = kernels::attention_with_sinks_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::attention_with_sinks> =
+    kernels::detail::attention_with_sinks_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::attention_sink_gradient> =
-    kernels::attention_sink_gradient_kernel<T>;
+    kernels::detail::attention_sink_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -13,7 +13,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// A head's geometry, and where heads lie in the blocks of the call.
 struct attention_problem : attention_geometry {
@@ -56,6 +56,6 @@ inline void read_geometry(const operator_call& c, int parts, const tensor_factor
   }
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 HYPERPARALLEL_EXACT_END

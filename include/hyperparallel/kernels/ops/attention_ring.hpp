@@ -14,7 +14,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// o, lse, o, lse -> o, lse.
 template <class T>
@@ -24,17 +24,18 @@ void attention_merge_kernel(const operator_call& c) {
              result<T>(c, 0), result<T>(c, 1));
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 // A block is attention over its keys alone: o and lse of that block; its gradient takes the joined o and lse.
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::attention_block> = kernels::attention_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::attention_block> = kernels::detail::attention_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::attention_merge> = kernels::attention_merge_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::attention_merge> = kernels::detail::attention_merge_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::attention_block_gradient> = kernels::attention_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::attention_block_gradient> =
+    kernels::detail::attention_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

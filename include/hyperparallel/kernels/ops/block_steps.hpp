@@ -18,6 +18,8 @@ HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
+namespace detail {
+
 /// Elements from one index of each loop to the next, in one tensor's block.
 struct loop_steps {
   extent_t of[max_factors] = {};
@@ -103,6 +105,8 @@ void for_each_point(const operator_call& c, const loop_list& list, const loop_st
   }
 }
 
+}  // namespace detail
+
 template <class T>
 const T* operand(const operator_call& c, int i) {
   return static_cast<const T*>(c.operand[i]);
@@ -117,11 +121,15 @@ inline void expect(bool holds, const operator_call& c, const char* what) {
   if (!holds) throw std::invalid_argument(std::string(c.rule->name.text) + ": " + what);
 }
 
+namespace detail {
+
 /// Expects tensors of at least one dim whose last dims follow one loop; returns it.
 inline int last_loop(const operator_call& c, const tensor_factors& t) {
   expect(t.rank > 0, c, "an operand has no dims");
   return t.term[t.rank - 1];
 }
+
+}  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::kernels
 

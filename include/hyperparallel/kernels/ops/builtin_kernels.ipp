@@ -35,7 +35,7 @@ struct builtin_kernels<T, boost::mp11::mp_list<All...>> {
 
 template <class T>
 operator_kernel kernel_of(operator_id op) {
-  return is_builtin(op) ? detail::builtin_kernels<T, builtin_operators>::item[static_cast<int>(op)] : nullptr;
+  return detail::is_builtin(op) ? detail::builtin_kernels<T, builtin_operators>::item[static_cast<int>(op)] : nullptr;
 }
 
 }}  // namespace hyperparallel::v0_2

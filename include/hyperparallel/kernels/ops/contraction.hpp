@@ -71,35 +71,36 @@ void contract_kernel(const operator_call& c) {
   const factor_rule& rule = *c.rule;
   const detail::contraction_loops loops = detail::classify(rule);
   int first = 0, second = 1;
-  loop_list left = loops.left, right = loops.right;
+  detail::loop_list left = loops.left, right = loops.right;
   if (detail::left_goes_right(c, left, right, detail::strip_columns<T>)) {
     std::swap(left, right);
     std::swap(first, second);
   }
-  const loop_steps a = steps_of(c, rule.operand[first]), b = steps_of(c, rule.operand[second]),
-                   r = steps_of(c, rule.result[0]);
+  const detail::loop_steps a = detail::steps_of(c, rule.operand[first]), b = detail::steps_of(c, rule.operand[second]),
+                           r = detail::steps_of(c, rule.result[0]);
   static thread_local detail::contraction_tables t;
-  offsets_of(c, left, a, t.left[0]);
-  offsets_of(c, left, r, t.left[1]);
-  offsets_of(c, right, b, t.right[0]);
-  offsets_of(c, right, r, t.right[1]);
-  offsets_of(c, loops.reduced, a, t.reduced[0]);
-  offsets_of(c, loops.reduced, b, t.reduced[1]);
-  const extent_t m = points_of(c, left), n = points_of(c, right), k = points_of(c, loops.reduced);
+  detail::offsets_of(c, left, a, t.left[0]);
+  detail::offsets_of(c, left, r, t.left[1]);
+  detail::offsets_of(c, right, b, t.right[0]);
+  detail::offsets_of(c, right, r, t.right[1]);
+  detail::offsets_of(c, loops.reduced, a, t.reduced[0]);
+  detail::offsets_of(c, loops.reduced, b, t.reduced[1]);
+  const extent_t m = detail::points_of(c, left), n = detail::points_of(c, right),
+                 k = detail::points_of(c, loops.reduced);
   const T* const in_a = operand<T>(c, first);
   const T* const in_b = operand<T>(c, second);
   T* const out = result<T>(c, 0);
-  const loop_steps steps[3] = {a, b, r};
-  for_each_point(c, loops.batch, steps, [&](const extent_t(&at)[3]) {
+  const detail::loop_steps steps[3] = {a, b, r};
+  detail::for_each_point(c, loops.batch, steps, [&](const extent_t(&at)[3]) {
     if (m == 1 && n == 1) {
       out[at[2]] = detail::single_product(in_a + at[0], in_b + at[1], t.reduced[0].data(), t.reduced[1].data(), k);
       return;
     }
-    using read = matrix_in_memory<const T, table_steps>;
-    using write = matrix_in_memory<T, table_steps>;
-    blocked_product<T>(m, n, k, read{in_a + at[0], {t.left[0].data()}, {t.reduced[0].data()}},
-                       read{in_b + at[1], {t.reduced[1].data()}, {t.right[0].data()}},
-                       write{out + at[2], {t.left[1].data()}, {t.right[1].data()}});
+    using read = detail::matrix_in_memory<const T, detail::table_steps>;
+    using write = detail::matrix_in_memory<T, detail::table_steps>;
+    detail::blocked_product<T>(m, n, k, read{in_a + at[0], {t.left[0].data()}, {t.reduced[0].data()}},
+                               read{in_b + at[1], {t.reduced[1].data()}, {t.right[0].data()}},
+                               write{out + at[2], {t.left[1].data()}, {t.right[1].data()}});
   });
 }
 

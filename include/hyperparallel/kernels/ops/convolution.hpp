@@ -14,9 +14,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// Sizes of one call; dims of a kind are joined.
 struct convolution_sizes {
@@ -85,8 +83,6 @@ void for_each_row_of_taps(const convolution_loops& l, const Body& body) {
         }
 }
 
-}  // namespace detail
-
 /// x, weight -> y.
 template <class T>
 void convolution_kernel(const operator_call& c) {
@@ -142,18 +138,18 @@ void convolution_weight_gradient_kernel(const operator_call& c) {
     }
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::convolution> = kernels::convolution_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::convolution> = kernels::detail::convolution_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::convolution_input_gradient> =
-    kernels::convolution_input_gradient_kernel<T>;
+    kernels::detail::convolution_input_gradient_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::convolution_weight_gradient> =
-    kernels::convolution_weight_gradient_kernel<T>;
+    kernels::detail::convolution_weight_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -8,7 +8,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// x -> y.
 template <class T>
@@ -16,7 +16,7 @@ void dropout_kernel(const operator_call& c) {
   const tensor_factors& t = c.rule->operand[0];
   const double rate = c.attributes->real[0];
   expect(rate >= 0 && rate < 1, c, "the rate is not in [0, 1)");
-  const std::uint64_t key = mix_bits(static_cast<std::uint64_t>(c.attributes->integer[0]));
+  const std::uint64_t key = hyperparallel::detail::mix_bits(static_cast<std::uint64_t>(c.attributes->integer[0]));
   const std::uint64_t seed = static_cast<std::uint64_t>(c.attributes->integer[1]) ^ key;
   const T by = static_cast<T>(1 / (1 - rate));
   const T* const x = operand<T>(c, 0);
@@ -36,12 +36,12 @@ void dropout_kernel(const operator_call& c) {
   });
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::dropout> = kernels::dropout_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::dropout> = kernels::detail::dropout_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -18,30 +18,35 @@ HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
+namespace detail {
+
 /// Refuses a call whose operands [0, count) have not the loops of the first result.
 inline void expect_same_loops(const operator_call& c, int count) {
   for (int i = 0; i < count; ++i)
-    expect(same_factors(c.rule->operand[i], c.rule->result[0]), c, "operands and results have different loops");
+    expect(hyperparallel::detail::same_factors(c.rule->operand[i], c.rule->result[0]), c,
+           "operands and results have different loops");
 }
+
+}  // namespace detail
 
 /// result 0 = f(operand 0, …, operand Count - 1) at each point.
 template <class T, int Count, class Function>
 void pointwise(const operator_call& c, const Function& f) {
   const tensor_factors& r = c.rule->result[0];
-  const T* in[array_bound(Count)];
-  loop_steps steps[array_bound(Count + 1)];
+  const T* in[hyperparallel::detail::array_bound(Count)];
+  detail::loop_steps steps[hyperparallel::detail::array_bound(Count + 1)];
   bool flat = true;
   for (int i = 0; i < Count; ++i) {
     in[i] = operand<T>(c, i);
-    steps[i] = steps_of(c, c.rule->operand[i]);
-    flat = flat && same_factors(c.rule->operand[i], r);
-    const loop_list missing = loops_of(c.rule->operand[i], {}, {&r});
+    steps[i] = detail::steps_of(c, c.rule->operand[i]);
+    flat = flat && hyperparallel::detail::same_factors(c.rule->operand[i], r);
+    const detail::loop_list missing = detail::loops_of(c.rule->operand[i], {}, {&r});
     expect(missing.count == 0, c, "the result lacks a loop of an operand");
   }
-  steps[Count] = steps_of(c, r);
+  steps[Count] = detail::steps_of(c, r);
   T* const out = result<T>(c, 0);
-  const auto run = [&](const extent_t(&at)[array_bound(Count + 1)], extent_t n,
-                       const extent_t(&stride)[array_bound(Count + 1)]) {
+  const auto run = [&](const extent_t(&at)[hyperparallel::detail::array_bound(Count + 1)], extent_t n,
+                       const extent_t(&stride)[hyperparallel::detail::array_bound(Count + 1)]) {
     for (extent_t i = 0; i < n; ++i) {
       T& to = out[at[Count] + i * stride[Count]];
       if constexpr (Count == 1)
@@ -52,18 +57,21 @@ void pointwise(const operator_call& c, const Function& f) {
         to = f(in[0][at[0] + i * stride[0]], in[1][at[1] + i * stride[1]], in[2][at[2] + i * stride[2]]);
     }
   };
-  extent_t stride[array_bound(Count + 1)], origin[array_bound(Count + 1)] = {};
+  extent_t stride[hyperparallel::detail::array_bound(Count + 1)],
+      origin[hyperparallel::detail::array_bound(Count + 1)] = {};
   if (flat) {
     for (extent_t& s : stride) s = 1;
     run(origin, c.result_elements(0), stride);
     return;
   }
-  loop_list outer = loops_of(r);
+  detail::loop_list outer = detail::loops_of(r);
   expect(outer.count > 0, c, "operands and results have different loops");
   const int inner = outer.loop[--outer.count];
   for (int i = 0; i <= Count; ++i) stride[i] = steps[i].of[inner];
-  for_each_point(c, outer, steps, [&](const auto& at) { run(at, c.loop[inner].extent, stride); });
+  detail::for_each_point(c, outer, steps, [&](const auto& at) { run(at, c.loop[inner].extent, stride); });
 }
+
+namespace detail {
 
 template <class T>
 void sum_kernel(const operator_call& c) {
@@ -180,34 +188,36 @@ void maximum_gradient_kernel(const operator_call& c) {
   });
 }
 
+}  // namespace detail
+
 }}}  // namespace hyperparallel::v0_2::kernels
 
 namespace hyperparallel { inline namespace v0_2 {
 
-template <class T, kernels::function_of_elements Operator>
+template <class T, kernels::detail::function_of_elements Operator>
 inline constexpr operator_kernel kernel_for<T, Operator> =
-    kernels::function_kernel<T, decltype(kernels::function_of(Operator{}))>;
+    kernels::detail::function_kernel<T, decltype(kernels::function_of(Operator{}))>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::mean_gradient> = kernels::mean_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::mean_gradient> = kernels::detail::mean_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sum> = kernels::sum_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::sum> = kernels::detail::sum_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::scale> = kernels::scale_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::scale> = kernels::detail::scale_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::shift> = kernels::shift_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::shift> = kernels::detail::shift_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::multiply> = kernels::multiply_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::multiply> = kernels::detail::multiply_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::swiglu_gradient> = kernels::swiglu_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::swiglu_gradient> = kernels::detail::swiglu_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::geglu_gradient> = kernels::geglu_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::geglu_gradient> = kernels::detail::geglu_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::clamped_swiglu> = kernels::clamped_swiglu_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::clamped_swiglu> = kernels::detail::clamped_swiglu_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::clamped_swiglu_gradient> =
-    kernels::clamped_swiglu_gradient_kernel<T>;
+    kernels::detail::clamped_swiglu_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::maximum_gradient> = kernels::maximum_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::maximum_gradient> = kernels::detail::maximum_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -16,9 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// Offsets of one choice in the three tensors of an operator of experts; `slot` is -1 without one in this box.
 struct expert_choice {
@@ -64,8 +62,6 @@ template <class T>
 void clear(T* to, extent_t n) {
   for (extent_t i = 0; i < n; ++i) to[i] = T(0);
 }
-
-}  // namespace detail
 
 /// x, index -> slots.
 template <class T>
@@ -137,21 +133,21 @@ void combine_weight_gradient_kernel(const operator_call& c) {
                           });
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::dispatch> = kernels::dispatch_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::dispatch> = kernels::detail::dispatch_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::undispatch> = kernels::undispatch_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::undispatch> = kernels::detail::undispatch_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::combine> = kernels::combine_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::combine> = kernels::detail::combine_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::dispatch_weighted> = kernels::dispatch_weighted_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::dispatch_weighted> = kernels::detail::dispatch_weighted_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::combine_weight_gradient> =
-    kernels::combine_weight_gradient_kernel<T>;
+    kernels::detail::combine_weight_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -15,7 +15,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// Throws std::invalid_argument: `number`, the one at `element` of the call's box, is none of `whole` rows or columns.
 [[noreturn]] inline void refuse_index(const operator_call& c, extent_t element, extent_t number, extent_t whole) {
@@ -74,16 +74,16 @@ void pick_kernel(const operator_call& c) {
   }
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::embed> = kernels::embed_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::embed> = kernels::detail::embed_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::embed_gradient> = kernels::embed_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::embed_gradient> = kernels::detail::embed_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::pick> = kernels::pick_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::pick> = kernels::detail::pick_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -12,7 +12,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// q, qr, k, kr, v -> o, lse.
 template <class T>
@@ -26,15 +26,15 @@ void latent_attention_gradient_kernel(const operator_call& c) {
   attend_gradient<T>(c, 2);
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::latent_attention> = kernels::latent_attention_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::latent_attention> = kernels::detail::latent_attention_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::latent_attention_gradient> =
-    kernels::latent_attention_gradient_kernel<T>;
+    kernels::detail::latent_attention_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

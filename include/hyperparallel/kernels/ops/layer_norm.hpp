@@ -16,9 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// Rows of `groups` groups follow each other, each of `channels` channels at `positions` places.
 struct norm_rows {
@@ -39,8 +37,6 @@ inline norm_rows rows_of_norm(const operator_call& c, const tensor_factors& x, c
     (d < at ? n.rows : d > at ? n.positions : n.groups) *= d == at ? 1 : c.loop[x.term[d]].extent;
   return n;
 }
-
-}  // namespace detail
 
 /// x, weight, bias -> y.
 template <class T>
@@ -87,18 +83,18 @@ void norm_gradient_kernel(const operator_call& c) {
   }
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::layer_norm> = kernels::norm_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::layer_norm> = kernels::detail::norm_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::layer_norm_gradient> = kernels::norm_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::layer_norm_gradient> = kernels::detail::norm_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::group_norm> = kernels::norm_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::group_norm> = kernels::detail::norm_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::group_norm_gradient> = kernels::norm_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::group_norm_gradient> = kernels::detail::norm_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -14,9 +14,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// The loops of decays but that of tokens.
 inline loop_list heads_of(const tensor_factors& decay, int token) {
@@ -38,8 +36,6 @@ inline linear_attention_form form_of(const operator_call& c, int first) {
           c.loop[last_loop(c, query)].extent,
           c.loop[last_loop(c, value)].extent};
 }
-
-}  // namespace detail
 
 /// q, k, v, decay, strength -> o.
 template <class T>
@@ -94,15 +90,15 @@ void linear_attention_gradient_kernel(const operator_call& c) {
   });
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::linear_attention> = kernels::linear_attention_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::linear_attention> = kernels::detail::linear_attention_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::linear_attention_gradient> =
-    kernels::linear_attention_gradient_kernel<T>;
+    kernels::detail::linear_attention_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -17,7 +17,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// x, max -> Σ e^(x − max) over the last dim.
 template <class T>
@@ -107,22 +107,23 @@ void fill_kernel(const operator_call& c) {
   for (extent_t i = 0; i < n; ++i) to[i] = static_cast<T>(c.attributes->real[0]);
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::reduce> = kernels::reduce_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::reduce> = kernels::detail::reduce_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::mean> = kernels::mean_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::mean> = kernels::detail::mean_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::exp_sum> = kernels::exp_sum_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::exp_sum> = kernels::detail::exp_sum_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::token_loss> = kernels::token_loss_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::token_loss> = kernels::detail::token_loss_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::cross_entropy_gradient> = kernels::cross_entropy_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::cross_entropy_gradient> =
+    kernels::detail::cross_entropy_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::fill> = kernels::fill_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::fill> = kernels::detail::fill_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -13,9 +13,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// The block of tensor `t` of a call.
 template <class T>
@@ -64,8 +62,6 @@ inline slice_place place_of_slice(const operator_call& c, const tensor_factors& 
   p.step[axis] = ops::step_of_slice(*c.attributes);
   return p;
 }
-
-}  // namespace detail
 
 template <class T>
 void transpose_kernel(const operator_call& c) {
@@ -126,22 +122,22 @@ void slice_gradient_kernel(const operator_call& c) {
   place_slice(detail::operand_block<T>(c, 0), detail::result_block<T>(c, 0), p.begin, p.step);
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::transpose> = kernels::transpose_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::transpose> = kernels::detail::transpose_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::reshape> = kernels::reshape_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::reshape> = kernels::detail::reshape_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::concat> = kernels::concat_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::concat> = kernels::detail::concat_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::split> = kernels::split_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::split> = kernels::detail::split_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::slice> = kernels::slice_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::slice> = kernels::detail::slice_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::slice_gradient> = kernels::slice_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::slice_gradient> = kernels::detail::slice_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -17,17 +17,13 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// Elements of a row of `x` that a norm is over: those of the last dim, or of the last two.
 inline extent_t width_of_norm(const operator_call& c, const tensor_factors& x) {
   const extent_t width = c.loop[last_loop(c, x)].extent;
   return c.attributes->integer[0] == 0 ? width : width * c.loop[x.term[x.rank - 2]].extent;
 }
-
-}  // namespace detail
 
 /// x, weight -> y; row r has row r of the weight, which begin again behind its last.
 template <class T>
@@ -91,16 +87,16 @@ void rope_kernel(const operator_call& c) {
        {c.attributes->real[0], position.begin, c.attributes->integer[0] < 0});
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::rms_norm> = kernels::rms_norm_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::rms_norm> = kernels::detail::rms_norm_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::rms_norm_gradient> = kernels::rms_norm_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::rms_norm_gradient> = kernels::detail::rms_norm_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::rope> = kernels::rope_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::rope> = kernels::detail::rope_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -20,7 +20,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// The clip factor: operand `i`, one number.
 template <class T>
@@ -214,28 +214,28 @@ void update_bias_kernel(const operator_call& c) {
   for (extent_t i = 0; i < n; ++i) to[i] = bias[i] + (count[i] < mean ? rate : count[i] > mean ? -rate : T(0));
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sum_of_squares> = kernels::sum_of_squares_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::sum_of_squares> = kernels::detail::sum_of_squares_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::clip_factor> = kernels::clip_factor_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::clip_factor> = kernels::detail::clip_factor_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sgd> = kernels::sgd_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::sgd> = kernels::detail::sgd_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sgd_master> = kernels::sgd_kernel<T, true>;
+inline constexpr operator_kernel kernel_for<T, ops::sgd_master> = kernels::detail::sgd_kernel<T, true>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::adamw> = kernels::adamw_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::adamw> = kernels::detail::adamw_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::adamw_master> = kernels::adamw_master_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::adamw_master> = kernels::detail::adamw_master_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::muon> = kernels::muon_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::muon> = kernels::detail::muon_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::muon_master> = kernels::muon_kernel<T, true>;
+inline constexpr operator_kernel kernel_for<T, ops::muon_master> = kernels::detail::muon_kernel<T, true>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::update_bias> = kernels::update_bias_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::update_bias> = kernels::detail::update_bias_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -18,7 +18,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 template <class T>
 void softmax_kernel(const operator_call& c) {
@@ -96,22 +96,22 @@ void count_experts_kernel(const operator_call& c) {
   }
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::softmax> = kernels::softmax_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::softmax> = kernels::detail::softmax_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::softmax_gradient> = kernels::softmax_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::softmax_gradient> = kernels::detail::softmax_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::top_k> = kernels::top_k_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::top_k> = kernels::detail::top_k_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::biased_top_k> = kernels::biased_top_k_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::biased_top_k> = kernels::detail::biased_top_k_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::top_k_gradient> = kernels::top_k_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::top_k_gradient> = kernels::detail::top_k_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::count_experts> = kernels::count_experts_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::count_experts> = kernels::detail::count_experts_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -12,9 +12,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel { inline namespace v0_2 { namespace kernels {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// Sizes of one call; channels are joined.
 struct short_convolution_sizes {
@@ -40,8 +38,6 @@ void sum_of_taps(const short_convolution_sizes& s, const T* x, const T* weight, 
     for (extent_t ch = 0; ch < s.channels; ++ch) z[ch] += weight[ch * s.taps + j] * row[ch];
   }
 }
-
-}  // namespace detail
 
 /// x, weight (, bias) -> y.
 template <class T, bool Biased = false>
@@ -89,21 +85,21 @@ void short_convolution_gradient_kernel(const operator_call& c) {
   }
 }
 
-}}}  // namespace hyperparallel::v0_2::kernels
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::short_convolution> = kernels::short_convolution_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::short_convolution> = kernels::detail::short_convolution_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::short_convolution_gradient> =
-    kernels::short_convolution_gradient_kernel<T>;
+    kernels::detail::short_convolution_gradient_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::biased_short_convolution> =
-    kernels::short_convolution_kernel<T, true>;
+    kernels::detail::short_convolution_kernel<T, true>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::biased_short_convolution_gradient> =
-    kernels::short_convolution_gradient_kernel<T, true>;
+    kernels::detail::short_convolution_gradient_kernel<T, true>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -18,7 +18,7 @@ constexpr bool repeats_no_operand(const factor_rule& r) {
 
 struct negate {
   static constexpr const char *name = "negate", *text = "*->*";
-  static constexpr partial_words partials = falling(linear_together(~0u), 0);
+  static constexpr partial_words partials = hyperparallel::detail::falling(linear_together(~0u), 0);
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<negate>("g0>0");

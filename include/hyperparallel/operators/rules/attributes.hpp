@@ -103,8 +103,8 @@ constexpr void set_kind(factor_rule& r, int first, unsigned mask, factor_kind ki
 /// Operand `o` is a bias: added once beside the reduction. Where the result is a partial sum it joins by a fill.
 constexpr void stand_outside(factor_rule& r, int o) {
   r.outside |= 1u << o;
-  say_all(r.partials, 1u << o, reduce_op::sum, partial_mode::joins);
-  say_all(r.partials, 1u << o, reduce_op::avg, partial_mode::joins);
+  hyperparallel::detail::say_all(r.partials, 1u << o, reduce_op::sum, partial_mode::joins);
+  hyperparallel::detail::say_all(r.partials, 1u << o, reduce_op::avg, partial_mode::joins);
 }
 
 /// One operand and one result of the same dims, a factor each; those of `mask` are of `kind`.

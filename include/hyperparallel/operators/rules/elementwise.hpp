@@ -17,7 +17,7 @@ namespace parts {
 constexpr void repeat_operand(partial_words& w, int operand) {
   for (int i = 1; i < reduce_op_count; ++i) {
     const reduce_op op = static_cast<reduce_op>(i);
-    const bool joins = word_of(w, operand, op).mode == partial_mode::together;
+    const bool joins = hyperparallel::detail::word_of(w, operand, op).mode == partial_mode::together;
     say(w, operand, op, joins ? partial_mode::joins : partial_mode::refuses, reduce_op::none);
   }
 }

@@ -19,7 +19,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct chimera {
   static constexpr const char* name = "Chimera";
   static constexpr stage_placement placement = stage_placement::both;
-  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_mirrored_ranks(n); }
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return detail::check_mirrored_ranks(n); }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     const int half = n.ranks / 2, share = n.micro_batches / 2, near = rank < half ? rank : n.ranks - 1 - rank;
     const int first[2] = {rank < half ? 0 : share, rank < half ? share : 0};  // micro-batches of near and far stage

@@ -18,7 +18,7 @@ struct dual_pipe {
   static constexpr const char* name = "DualPipe";
   static constexpr stage_placement placement = stage_placement::both;
   static constexpr pipeline_status fits(const pipeline_shape& n) {
-    const pipeline_status status = check_mirrored_ranks(n);
+    const pipeline_status status = detail::check_mirrored_ranks(n);
     if (status.ok() && n.micro_batches < 2 * n.ranks)
       return {.code = pipeline_code::too_few_micro_batches, .needed = 2 * n.ranks};
     return status;

@@ -78,7 +78,7 @@ struct dual_pipe_v {
   static constexpr const char* name = "DualPipeV";
   static constexpr stage_placement placement = stage_placement::v;
   static constexpr pipeline_status fits(const pipeline_shape& n) {
-    if (n.chunks != 2) return check_chunks(n, 2);
+    if (n.chunks != 2) return detail::check_chunks(n, 2);
     if (n.micro_batches < 2 * n.ranks) return {.code = pipeline_code::too_few_micro_batches, .needed = 2 * n.ranks};
     return {};
   }

@@ -13,7 +13,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct eager_1f1b {
   static constexpr const char* name = "Eager1F1B";
   static constexpr stage_placement placement = stage_placement::loop;
-  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_chunks(n, 1); }
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return detail::check_chunks(n, 1); }
   static constexpr pipeline_period period(const pipeline_shape& n) { return {1, 2 * n.ranks - 1}; }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     detail::write_1f1b_row(out, n.micro_batches, rank, 2 * (n.ranks - 1 - rank), [](int i) { return i; });

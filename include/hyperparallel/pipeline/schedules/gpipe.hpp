@@ -12,7 +12,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct gpipe {
   static constexpr const char* name = "GPipe";
   static constexpr stage_placement placement = stage_placement::loop;
-  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_chunks(n, 1); }
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return detail::check_chunks(n, 1); }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     out.idle(rank);
     for (int k = 0; k < n.micro_batches; ++k) out.forward(rank, k);

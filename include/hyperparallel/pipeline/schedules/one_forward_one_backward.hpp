@@ -28,7 +28,7 @@ constexpr void write_1f1b_row(auto& out, int micro_batches, int stage, int warm_
 struct one_forward_one_backward {
   static constexpr const char* name = "1F1B";
   static constexpr stage_placement placement = stage_placement::loop;
-  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_chunks(n, 1); }
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return detail::check_chunks(n, 1); }
   static constexpr pipeline_period period(const pipeline_shape& n) { return {1, n.ranks}; }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     detail::write_1f1b_row(out, n.micro_batches, rank, n.ranks - 1 - rank, [](int i) { return i; });

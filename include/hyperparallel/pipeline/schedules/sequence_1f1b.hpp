@@ -18,7 +18,7 @@ struct sequence_1f1b {
   static constexpr const char* name = "Seq1F1B";
   static constexpr stage_placement placement = stage_placement::loop;
   static constexpr pipeline_status fits(const pipeline_shape& n) {
-    if (n.chunks != 1) return check_chunks(n, 1);
+    if (n.chunks != 1) return detail::check_chunks(n, 1);
     if (n.micro_batches % Slices != 0) return {.code = pipeline_code::slices_do_not_divide, .needed = Slices};
     return {};
   }

@@ -30,7 +30,7 @@ struct zero_bubble_h1 {
   static constexpr const char* name = "ZB-H1";
   static constexpr stage_placement placement = stage_placement::loop;
   static constexpr pipeline_status fits(const pipeline_shape& n) {
-    if (n.chunks != 1) return check_chunks(n, 1);
+    if (n.chunks != 1) return detail::check_chunks(n, 1);
     if (n.micro_batches < n.ranks) return {.code = pipeline_code::too_few_micro_batches, .needed = n.ranks};
     return {};
   }

@@ -13,7 +13,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct zero_bubble_v {
   static constexpr const char* name = "ZB-V";
   static constexpr stage_placement placement = stage_placement::v;
-  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_chunks(n, 2); }
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return detail::check_chunks(n, 2); }
   static constexpr pipeline_period period(const pipeline_shape& n) { return {1, 2 * n.ranks - 1}; }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     const int ranks = n.ranks, least = 2 * ranks - 1, all = n.micro_batches < least ? least : n.micro_batches;
