@@ -182,7 +182,7 @@ void expect_consistent(const rs::prepared_reshard& p, const std::string& folder)
 }
 
 void try_folder(const damaged_folder& f, std::mt19937_64& random, const io_test::workplace& at, figures& all) {
-  hyperparallel::distributed::detail::lay_out(f, at.path("set"));
+  lay_out(f, at.path("set"));
   std::size_t bytes = 0;
   for (const auto& [name, text] : f.files) bytes += text.size();
   const rs::reshard_request r = any_request(random, f, at);

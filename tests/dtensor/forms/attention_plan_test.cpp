@@ -30,7 +30,7 @@ constexpr hpd::attention_plan plan(const hp::layout_value& q, const hp::layout_v
   const hp::shape s[] = {
       {2, heads, queries, 8}, {2, key_heads, keys, 8}, {2, key_heads, keys, 8}, {2, heads, queries, 8}};
   const hp::layout_value operands[] = {q, k, k};
-  return hpd::plan_attention(r.rule, operands, s, o, 4, way);
+  return hpd::detail::plan_attention(r.rule, operands, s, o, 4, way);
 }
 
 constexpr hp::layout_value rows = cut_by(1, four, 2, 0);
@@ -57,7 +57,7 @@ static_assert(plan(rows, rows, 3, 3, 16, 16).way == hpd::attention_way::ring);
 // Decoding: one query against keys in shards.
 constexpr hpd::attention_plan decoding = plan(whole, rows, 4, 4, 1, 64);
 static_assert(decoding.way == hpd::attention_way::merge && decoding.result == whole);
-static_assert(decoding.bytes[1] == 4 * hpd::all_reduce_price(4, 8) * 9);
+static_assert(decoding.bytes[1] == 4 * hpd::detail::all_reduce_price(4, 8) * 9);
 
 // A window of 4 keys: the block before is all that is taken; causal alone does not help the last device.
 constexpr hp::kernels::attention_options window = [] {
@@ -92,7 +92,7 @@ TEST(attention_plan, sees_says_what_the_kernel_s_mask_says) {
               for (hp::extent_t q = qb; q < qe; ++q)
                 for (hp::extent_t k = kb; k < ke; ++k)
                   expected = expected || ((!causal || k <= q) && (width == 0 || (k < q + width && q < k + width)));
-              EXPECT_EQ(hpd::sees(o, {qb, qe}, {kb, ke}), expected);
+              EXPECT_EQ(hpd::detail::sees(o, {qb, qe}, {kb, ke}), expected);
             }
 }
 
@@ -104,7 +104,7 @@ TEST(attention_plan, a_block_comes_to_all_that_see_it_and_travels_no_further) {
         hp::kernels::attention_options o;
         o.causal = causal;
         o.window = width;
-        const hpd::ring_route r{l, l, {1, 1, 12, 4}, {1, 1, 12, 4}, o, hpd::group_over(l, hpd::sequence_dim)};
+        const hpd::detail::ring_route r{l, l, {1, 1, 12, 4}, {1, 1, 12, 4}, o, hpd::group_over(l, hpd::detail::sequence_dim)};
         for (int p = 0; p < n; ++p) {
           for (int step = 1; step < n; ++step) {
             const int before = (p + n - 1) % n;

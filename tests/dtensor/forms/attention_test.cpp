@@ -126,7 +126,7 @@ TEST(forms_attention, values_may_be_partial_and_sequences_uneven) {
   hp::append_cut(q, {2, 1, 1, 4});
   v = q;
   v.partial[0] = hp::reduce_op::sum;
-  q.padded = v.padded = hpd::sequence_dim;
+  q.padded = v.padded = hpd::detail::sequence_dim;
   const hp::shape s{1, 2, 10, 4};  // blocks of 3, 3, 3 and 1
   dice d(3);
   const std::vector<float> x = d.numbers<float>(s, 8, 4);

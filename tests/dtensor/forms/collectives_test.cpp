@@ -26,13 +26,13 @@ TEST(collectives, all_reduce_folds_in_the_order_of_pieces_on_every_member) {
       for (std::size_t e = 0; e < static_cast<std::size_t>(length); ++e) {
         std::string expected;
         for (int i = 0; i < c.pieces.size; ++i)
-          expected += before[static_cast<std::size_t>(hpd::member_of(c.pieces, p, i))][e];
+          expected += before[static_cast<std::size_t>(hpd::detail::member_of(c.pieces, p, i))][e];
         EXPECT_EQ(x[static_cast<std::size_t>(p)][e], expected);
       }
-    EXPECT_EQ(counted.busiest_elements(), hpd::all_reduce_price(c.pieces.size, length));
+    EXPECT_EQ(counted.busiest_elements(), hpd::detail::all_reduce_price(c.pieces.size, length));
     EXPECT_EQ(counted.busiest_bytes(), counted.busiest_elements() * static_cast<std::int64_t>(sizeof(std::string)));
   });
-  static_assert(hpd::all_reduce_price(4, 8) == 12 && hpd::all_reduce_price(1, 8) == 0);
+  static_assert(hpd::detail::all_reduce_price(4, 8) == 12 && hpd::detail::all_reduce_price(1, 8) == 0);
 }
 
 TEST(collectives, shift_hands_lists_to_the_next_member_where_wanted) {
@@ -46,7 +46,7 @@ TEST(collectives, shift_hands_lists_to_the_next_member_where_wanted) {
     const hpd::local_lists<int> y = hpd::shift(c, x, wanted);
     for (int p = 0; p < group.ranks(); ++p) {
       const int n = c.pieces.size;
-      const int from = hpd::member_of(c.pieces, p, (hpd::piece_of(c.pieces, p) + n - 1) % n);
+      const int from = hpd::detail::member_of(c.pieces, p, (hpd::detail::piece_of(c.pieces, p) + n - 1) % n);
       EXPECT_EQ(y[static_cast<std::size_t>(p)], wanted(p) ? x[static_cast<std::size_t>(from)] : std::vector<int>{});
       EXPECT_EQ(counted.elements[static_cast<std::size_t>(p)], wanted(p) && from != p ? 1 + from : 0);
     }
@@ -62,8 +62,8 @@ TEST(collectives, moves_are_priced_as_they_are_counted) {
     hpd::traffic counted(group.ranks());
     const hp::dynamic_dtensor y = hpd::redistribute(x, to, &counted);
     EXPECT_TRUE(y.layout() == to);
-    EXPECT_EQ(counted.busiest_elements(), hpd::move_price(from, to, s));
-    EXPECT_EQ(counted.busiest_bytes(), 4 * hpd::move_price(from, to, s));
+    EXPECT_EQ(counted.busiest_elements(), hpd::detail::move_price(from, to, s));
+    EXPECT_EQ(counted.busiest_bytes(), 4 * hpd::detail::move_price(from, to, s));
     EXPECT_EQ(hp::full_tensor<float>(y), hp::full_tensor<float>(x));
   });
 }

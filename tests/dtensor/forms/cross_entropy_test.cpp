@@ -46,7 +46,7 @@ void expect_loss(const hp::rank_group& group, const hp::mesh_shape& m, dice& d, 
   hp::layout_value vocabulary = hp::replicated(m, rank);
   for (int i = 0; i < l.cut_count; ++i)
     if (l.cut[i].dim == rank - 1) hp::append_cut(vocabulary, {0, l.cut[i].axis, l.cut[i].pre, l.cut[i].size});
-  const hp::layout_value both = hpd::with_cuts(same, 1u, vocabulary);
+  const hp::layout_value both = hpd::detail::with_cuts(same, 1u, vocabulary);
   const hp::layout_value along = rows.extent[0] % hp::shards_of(both, 0) == 0 ? both : same;
   const auto z = hpd::apply_form(hpd::forms::cross_entropy{}, tx, spread(group, rows, along, labels));
   EXPECT_EQ(hp::full_tensor<T>(z), hp::full_tensor<T>(y));
@@ -65,7 +65,7 @@ TEST(forms_cross_entropy, receives_less_than_the_logits) {
   hp::append_cut(l, {0, 0, 1, 2});
   hp::append_cut(l, {1, 1, 1, 4});
   // 64 rows a device: 48 + 48 elements of a maximum, twice as many of sum and label; logits would be 64 · 3 · 8000.
-  static_assert(hpd::all_reduce_price(4, 64) == 96);
+  static_assert(hpd::detail::all_reduce_price(4, 64) == 96);
   EXPECT_EQ(hpd::cross_entropy_price(l, hp::shape{128, 32000}), 3 * 96);
 }
 

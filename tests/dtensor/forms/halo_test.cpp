@@ -28,7 +28,7 @@ void expect_form(const Form& form, const Strict& strict, const std::array<hp::dy
   EXPECT_EQ(y.shape(), z.shape());
   EXPECT_EQ(hp::full_tensor<T>(y), hp::full_tensor<T>(z));
   EXPECT_TRUE(hp::replicas_agree(y));
-  EXPECT_EQ(counted.busiest_elements(), hpd::halo_price(form, layouts, shapes, static_cast<int>(Count)));
+  EXPECT_EQ(counted.busiest_elements(), hpd::detail::halo_price(form, layouts, shapes, static_cast<int>(Count)));
 }
 
 /// Makes the dim uneven where its shards do not divide the result's extent.
@@ -85,7 +85,7 @@ TEST(forms_halo, convolution_over_sharded_space_is_the_single_device_s) {
   in_every_world(45, [&](const hp::rank_group& group, const hp::mesh_shape& m, dice& d) {
     const int space = d.roll(1, 2), rank = 2 + space;
     hp::layout_value l = d.layout(m, rank, 2);
-    l = hpd::without_dims(l, 0b10u);  // weights are whole here
+    l = hpd::detail::without_dims(l, 0b10u);  // weights are whole here
     hp::operations::convolution form;
     hp::shape s = d.shape(l, 2), ws = s;
     s.extent[1] = 2 * d.roll(1, 2);
@@ -123,9 +123,9 @@ TEST(forms_halo, borders_are_all_that_moves) {
   hpd::forms::convolution form;
   form.options.window[0] = {1, 2, 2, 1};
   const hp::shape shapes[] = {{2, 3, 32}, {4, 3, 5}};
-  EXPECT_EQ(hpd::halo_price(form, list, shapes, 2), 2 * 3 * 4);  // dilation · (window − 1) of 6 rows
-  EXPECT_EQ(hpd::halo_price(hpd::forms::roll{{2, 3}}, list, shapes, 1), 6 * 3);
-  EXPECT_EQ(hpd::halo_price(hpd::forms::roll{{2, 19}}, list, shapes, 1), 6 * 8);  // no more than a block
+  EXPECT_EQ(hpd::detail::halo_price(form, list, shapes, 2), 2 * 3 * 4);  // dilation · (window − 1) of 6 rows
+  EXPECT_EQ(hpd::detail::halo_price(hpd::forms::roll{{2, 3}}, list, shapes, 1), 6 * 3);
+  EXPECT_EQ(hpd::detail::halo_price(hpd::forms::roll{{2, 19}}, list, shapes, 1), 6 * 8);  // no more than a block
 }
 
 TEST(forms_halo, results_that_do_not_divide_are_refused) {
@@ -142,7 +142,7 @@ struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"sp", 2}> {};
 constexpr hp::extent_t rolled = [] {
   const hp::layout_value* const list[] = {&hp::layout<mesh, hp::axes("dp", "sp")>::value};
   const hp::shape s[] = {hp::shape{8}};
-  return hpd::halo_price(hpd::forms::roll{{0, 3}}, list, s, 1);
+  return hpd::detail::halo_price(hpd::forms::roll{{0, 3}}, list, s, 1);
 }();
 
 TEST(forms_halo, has_typed_faces) {

@@ -112,8 +112,8 @@ TEST(forms_normalization, norms_over_sharded_dims_are_the_single_device_s) {
     EXPECT_TRUE(y.layout() == l && z[0].layout() == l);
     EXPECT_EQ(hpd::axes_of(z[1].layout(), dims), 0u);
     EXPECT_TRUE(hp::replicas_agree(y) && hp::replicas_agree(z[1]));
-    EXPECT_EQ(counted.busiest_elements(), hpd::layer_norm_price(l, s, dims));
-    EXPECT_EQ(counted_rms.busiest_bytes(), 8 * hpd::rms_norm_price(l, s, dims));
+    EXPECT_EQ(counted.busiest_elements(), hpd::detail::layer_norm_price(l, s, dims));
+    EXPECT_EQ(counted_rms.busiest_bytes(), 8 * hpd::detail::rms_norm_price(l, s, dims));
     if (hpd::group_over(l, dims).size == 1) {
       EXPECT_EQ(hp::full_tensor<double>(y), ln);
       EXPECT_EQ(hp::full_tensor<double>(z[0]), rms);
@@ -128,7 +128,7 @@ TEST(forms_normalization, typed_faces_keep_the_operand_s_type) {
   using tensor = hp::dtensor<float, hp::extents<4, 8>, hp::layout<mesh, "dp", "tp">>;
   const tensor x = hp::ones<tensor>(group);
   const auto w = hp::ones<hp::dtensor<float, hp::extents<8>, hp::layout<mesh, "dp">>>(group);
-  static_assert(hpd::softmax_price(tensor::layout::value, hp::shape{4, 8}, 0b10u) == 2 * hpd::all_reduce_price(4, 2));
+  static_assert(hpd::softmax_price(tensor::layout::value, hp::shape{4, 8}, 0b10u) == 2 * hpd::detail::all_reduce_price(4, 2));
   static_assert(std::is_same_v<decltype(hpd::softmax(x)), tensor>);
   static_assert(std::is_same_v<decltype(hpd::softmax<0>(x)), tensor>);
   static_assert(std::is_same_v<decltype(hpd::layer_norm(x, w, w)), tensor>);

@@ -39,9 +39,9 @@ void expect_scan(const hp::rank_group& group, const hp::mesh_shape& m, dice& d, 
   expect_near(hp::full_tensor<T>(z), products, allowed);
   EXPECT_TRUE(hp::replicas_agree(y) && hp::replicas_agree(z));
   if (!padded) {
-    EXPECT_EQ(counted.busiest_elements(), hpd::scan_price(l, s, dim));
+    EXPECT_EQ(counted.busiest_elements(), hpd::detail::scan_price(l, s, dim));
     EXPECT_EQ(counted.busiest_bytes(),
-              hpd::scan_price(l, s, dim) * static_cast<std::int64_t>(sizeof(hp::kernels::computing<T>)));
+              hpd::detail::scan_price(l, s, dim) * static_cast<std::int64_t>(sizeof(hp::kernels::computing<T>)));
   }
 }
 
@@ -83,7 +83,7 @@ TEST(forms_scan, has_typed_faces) {
   const hp::rank_group group(4, {.threads = 1});
   using tensor = hp::dtensor<std::int32_t, hp::extents<8>, hp::layout<mesh, hp::axes("tp", "dp")>>;
   const tensor x = hp::arange<tensor>(group, 1);
-  static_assert(hpd::scan_price(tensor::layout::value, hp::shape{8}, 0) == 3);
+  static_assert(hpd::detail::scan_price(tensor::layout::value, hp::shape{8}, 0) == 3);
   static_assert(std::is_same_v<decltype(hpd::cumsum(x)), tensor>);
   EXPECT_EQ(hpd::cumsum(x).full_tensor(), (std::vector<std::int32_t>{1, 3, 6, 10, 15, 21, 28, 36}));
   EXPECT_EQ(hpd::cumprod<0>(x).full_tensor(), (std::vector<std::int32_t>{1, 2, 6, 24, 120, 720, 5040, 40320}));

@@ -49,7 +49,7 @@ void expect_selection(const hp::rank_group& group, const hp::mesh_shape& m, dice
   expect_near(hp::full_tensor<T>(y[0]), value, 0);
   EXPECT_EQ(hp::full_tensor<std::int64_t>(y[1]), index);
   EXPECT_TRUE(hp::replicas_agree(y[1]));
-  EXPECT_EQ(counted.busiest_elements(), hpd::max_with_index_price(l, s, dim));
+  EXPECT_EQ(counted.busiest_elements(), hpd::detail::max_with_index_price(l, s, dim));
   EXPECT_EQ(counted.busiest_bytes(), counted.busiest_elements() * static_cast<std::int64_t>(sizeof(hpd::candidate<T>)));
 
   const hp::extent_t k = d.roll(1, static_cast<int>(s.extent[dim]));
@@ -63,9 +63,9 @@ void expect_selection(const hp::rank_group& group, const hp::mesh_shape& m, dice
   EXPECT_EQ(hp::full_tensor<std::int64_t>(z[1]), places);
   EXPECT_TRUE(hp::replicas_agree(z[0]) && hp::replicas_agree(z[1]));
   if (padded)
-    EXPECT_LE(counted_k.busiest_elements(), hpd::topk_price(l, s, dim, k));
+    EXPECT_LE(counted_k.busiest_elements(), hpd::detail::topk_price(l, s, dim, k));
   else
-    EXPECT_EQ(counted_k.busiest_elements(), hpd::topk_price(l, s, dim, k));
+    EXPECT_EQ(counted_k.busiest_elements(), hpd::detail::topk_price(l, s, dim, k));
 }
 
 TEST(forms_selection, finds_the_single_device_s_elements_and_places) {
@@ -99,8 +99,8 @@ TEST(forms_selection, has_typed_faces) {
   const hp::rank_group group(4, {.threads = 1});
   const auto x = hp::arange<hp::dtensor<float, hp::extents<4, 8>, hp::layout<mesh, "dp", "tp">>>(group);
   using layout = decltype(x)::layout;
-  static_assert(hpd::max_with_index_price(layout::value, hp::shape{4, 8}, -1) == hpd::all_reduce_price(2, 2));
-  static_assert(hpd::topk_price(layout::value, hp::shape{4, 8}, -1, 3) == 1 * 3 * 2);
+  static_assert(hpd::detail::max_with_index_price(layout::value, hp::shape{4, 8}, -1) == hpd::detail::all_reduce_price(2, 2));
+  static_assert(hpd::detail::topk_price(layout::value, hp::shape{4, 8}, -1, 3) == 1 * 3 * 2);
   const auto places = hpd::argmax(x);
   static_assert(
       std::is_same_v<decltype(places), const hp::dtensor<std::int64_t, hp::extents<4>, hp::layout<mesh, "dp">>>);
