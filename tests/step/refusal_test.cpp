@@ -23,7 +23,7 @@ hp::detail::step_refusal refusal(const hp::strategy_value& s, const hp::graph& g
   return hp::detail::refusal_of(hp::partition(g, s), s);
 }
 
-TEST(hp::detail::step_refusal, keeps_the_end_of_a_long_name) {
+TEST(step_refusal, keeps_the_end_of_a_long_name) {
   for (int length : {0, 1, hp::most_refusal_text - 1, hp::most_refusal_text, hp::most_refusal_text + 1, 300}) {
     std::string name;
     for (int i = 0; i < length; ++i) name += static_cast<char>('a' + i % 26);
@@ -35,7 +35,7 @@ TEST(hp::detail::step_refusal, keeps_the_end_of_a_long_name) {
 }
 
 // Names stand whole, in order; behind the first that does not fit there are dots.
-TEST(hp::detail::step_refusal, lists_names_while_they_fit) {
+TEST(step_refusal, lists_names_while_they_fit) {
   for (int length = 1; length < 40; ++length) {
     hp::detail::refusal_list list;
     std::string whole;
@@ -57,7 +57,7 @@ TEST(hp::detail::step_refusal, lists_names_while_they_fit) {
 }
 
 // Every named strategy on many ranks: what is refused has the names of the program's own status, nothing else has any.
-TEST(hp::detail::step_refusal, tells_the_names_of_the_status) {
+TEST(step_refusal, tells_the_names_of_the_status) {
   const models::small_moe_config sizes{.batch = 6, .sequence = 12, .vocabulary = 90, .layers = 1};
   const hp::graph g = programs::moe_graph({.unrolled = true}, sizes);
   int refused = 0, accepted = 0;
@@ -94,7 +94,7 @@ TEST(hp::detail::step_refusal, tells_the_names_of_the_status) {
   EXPECT_GT(accepted, 50);
 }
 
-TEST(hp::detail::step_refusal, of_a_rule_has_its_axis_and_dim) {
+TEST(step_refusal, of_a_rule_has_its_axis_and_dim) {
   hp::detail::step_refusal r = refusal(strategy_on(2, 2).add(hp::shard_dim("batch", "fsdp")));
   EXPECT_EQ(r.strategy, hp::strategy_code::axis_is_not_in_the_mesh);
   EXPECT_STREQ(r.axis.text, "fsdp");
@@ -114,7 +114,7 @@ TEST(hp::detail::step_refusal, of_a_rule_has_its_axis_and_dim) {
   EXPECT_EQ(names, r.strategies.joined.text);
 }
 
-TEST(hp::detail::step_refusal, of_a_pin_has_its_pattern_or_the_tensor) {
+TEST(step_refusal, of_a_pin_has_its_pattern_or_the_tensor) {
   hp::strategy_value s = strategy_on(2, 2);
   s.pin.push({hp::short_text("*.bias"), 1, {}});
   EXPECT_STREQ(refusal(s).tensor.text, "*.bias");
@@ -142,7 +142,7 @@ TEST(hp::detail::step_refusal, of_a_pin_has_its_pattern_or_the_tensor) {
   EXPECT_STREQ(r.dim.text, "hidden");
 }
 
-TEST(hp::detail::step_refusal, of_a_graph_has_its_operator) {
+TEST(step_refusal, of_a_graph_has_its_operator) {
   hp::model_builder m;
   const int x = m.input("x", {m.dim("batch", 4), m.dim("hidden", 8)});
   const int w = m.parameter("weight", {m.dim("rows", 6), m.dim("columns", 2)});
@@ -178,7 +178,7 @@ struct experts {
 using named_verdict =
     hp::detail::step_verdict<hp::detail::evaluated_step<product<8>, experts, hp::sgd, hp::matrix384>>::type;
 
-TEST(hp::detail::step_refusal, spells_names_and_sizes) {
+TEST(step_refusal, spells_names_and_sizes) {
   using namespace hp::diag;
   using tp = hp::axes_named<'t', 'p'>;
   using ffn = hp::named_dim<'f', 'f', 'n'>;
