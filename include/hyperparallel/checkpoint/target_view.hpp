@@ -33,7 +33,6 @@ struct target_view {
 };
 
 namespace detail {
-
 struct target_request {
   set_layout layout;
   layout_map map;

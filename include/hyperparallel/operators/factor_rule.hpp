@@ -169,7 +169,6 @@ constexpr void add_dim(tensor_factors& t, int f) {
 }
 
 namespace detail {
-
 /// How often a tensor runs over factor `f`.
 constexpr int uses_of(const tensor_factors& t, int f) {
   int n = 0;
@@ -190,7 +189,6 @@ constexpr rule_status check_tensor(const tensor_factors& t, int factors) {
   if (counted != t.first[t.rank] || t.mask >> factors != 0) return {rule_code::term_is_no_factor, factors};
   return {};
 }
-
 }  // namespace detail
 
 /// Validates a rule. Conditions: counts fit the arrays; a tensor has each factor at most once; every factor is in some
@@ -232,7 +230,6 @@ constexpr rule_status check_rule(const factor_rule& r) {
 }
 
 namespace detail {
-
 /// Whether no axis may shard the factor. Domain: a checked rule.
 constexpr bool is_whole(const factor_rule& r, int f) { return (r.fixed >> f & 1u) != 0; }
 
@@ -254,7 +251,6 @@ constexpr rule_result no_rule(const char* name, rule_code code, int where = 0) {
 }
 
 namespace detail {
-
 /// Fills the derived members. A rule that they have no room for is not called plain.
 constexpr void index_places(factor_rule& r) {
   unsigned met = 0;

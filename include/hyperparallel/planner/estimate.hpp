@@ -114,7 +114,6 @@ struct plan_estimate {
 };
 
 namespace detail {
-
 /// Operations of a step in training for a token: 6 by the parameters that each token meets, and 6 by the layers, the widths of
 /// keys and values and the tokens that it attends to, `reach(layer)`; of linear attention 18 by the elements of its states, 12 without the delta rule. O(layers).
 template <class Reach>
@@ -136,7 +135,6 @@ constexpr double operations_a_token(const decoder& d, double parameters, const R
 constexpr double reach_of(const decoder& d, extent_t layer, extent_t sequence) {
   return static_cast<double>(d.is_windowed(layer) ? smaller(d.attention.window, sequence) : sequence);
 }
-
 }  // namespace detail
 
 /// Operations that a step of training needs, whatever the plan does: for each token 6 by the active parameters without the
@@ -164,7 +162,6 @@ constexpr double model_operations_of(const decoder& d, const decoder_plan& p) {
 /// Elements, and operations of one operator, up to which counts of a micro-batch are taken to stay within 64 bits.
 inline constexpr double most_elements = 288230376151711744.0;  // 2^58, of all devices
 namespace detail {
-
 inline constexpr double most_kept_elements = 36028797018963968.0;  // 2^55, of all layers on a device: 2^60 bytes
 inline constexpr double most_operations = 1152921504606846976.0;   // 2^60, on a device
 
@@ -219,7 +216,6 @@ constexpr double tokens_per_device_second(const plan_estimate& e) {
 }
 
 namespace detail {
-
 constexpr void note_memory_kinds(const sharded_program& p, const pipeline_form& form, plan_estimate& e) {
   if (form.degree == 1) {
     for (int c = 0; c < memory_class_count; ++c) e.held[c] = e.evaluation.account.at_peak[c];

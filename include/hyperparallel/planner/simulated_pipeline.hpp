@@ -42,7 +42,6 @@ struct layer_kinds {
 };
 
 namespace detail {
-
 constexpr layer_kinds layers_between(const decoder& d, extent_t first, extent_t end) {
   layer_kinds s{.layers = end - first};
   for (extent_t layer = first; layer < end; ++layer) {
@@ -72,7 +71,6 @@ constexpr decoder decoder_with(decoder d, const layer_kinds& s) {
   add(layer_branch::experts, s.branches - s.linear - s.unwindowed - s.dense);
   return d;
 }
-
 }  // namespace detail
 
 /// One stage of a plan.
@@ -107,7 +105,6 @@ struct simulated_pipeline {
 };
 
 namespace detail {
-
 /// Stages with as many layers of each kind, at the same end of the model.
 struct stage_kind {
   layer_kinds has{};
@@ -291,7 +288,6 @@ class stage_simulator {
 
 simulated_pipeline simulate_pipeline_in_library(const decoder& d, const decoder_plan& plan, const plan_prices& prices,
                                                 extent_t memory);
-
 }  // namespace detail
 
 /// Within `memory` bytes of a device. Precondition: `check_plan` says ok, the plan is countable and has several stages.

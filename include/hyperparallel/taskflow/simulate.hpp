@@ -76,7 +76,6 @@ struct simulation_scratch {
 };
 
 namespace detail {
-
 template <taskflow_size Size, int Queues>
 using fixed_simulation_scratch = simulation_scratch<Size.tasks, Size.events, signal_room(Size), Queues>;
 
@@ -84,7 +83,6 @@ using fixed_simulation_scratch = simulation_scratch<Size.tasks, Size.events, sig
 using dynamic_simulation_scratch = simulation_scratch<run_time_count, run_time_count, run_time_count, run_time_count>;
 
 namespace detail {
-
 constexpr simulation_result failed_simulation(simulation_code code, int task, int event) {
   return {code, task, event, not_counted};
 }
@@ -186,7 +184,6 @@ constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulatio
 }
 
 namespace detail {
-
 /// The union of the busy intervals of `kind`'s queues on `rank`, ascending and disjoint, into x.from[side], x.to[side].
 /// Returns their number. Merges the queues by a heap on the start of each queue's next task: O(n log queues).
 template <class Schedule, class Timeline, class Scratch>

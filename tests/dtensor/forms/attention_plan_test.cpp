@@ -104,7 +104,8 @@ TEST(attention_plan, a_block_comes_to_all_that_see_it_and_travels_no_further) {
         hp::kernels::attention_options o;
         o.causal = causal;
         o.window = width;
-        const hpd::detail::ring_route r{l, l, {1, 1, 12, 4}, {1, 1, 12, 4}, o, hpd::group_over(l, hpd::detail::sequence_dim)};
+        const hpd::detail::ring_route r{
+            l, l, {1, 1, 12, 4}, {1, 1, 12, 4}, o, hpd::group_over(l, hpd::detail::sequence_dim)};
         for (int p = 0; p < n; ++p) {
           for (int step = 1; step < n; ++step) {
             const int before = (p + n - 1) % n;

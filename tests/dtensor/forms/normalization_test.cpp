@@ -128,7 +128,8 @@ TEST(forms_normalization, typed_faces_keep_the_operand_s_type) {
   using tensor = hp::dtensor<float, hp::extents<4, 8>, hp::layout<mesh, "dp", "tp">>;
   const tensor x = hp::ones<tensor>(group);
   const auto w = hp::ones<hp::dtensor<float, hp::extents<8>, hp::layout<mesh, "dp">>>(group);
-  static_assert(hpd::softmax_price(tensor::layout::value, hp::shape{4, 8}, 0b10u) == 2 * hpd::detail::all_reduce_price(4, 2));
+  static_assert(hpd::softmax_price(tensor::layout::value, hp::shape{4, 8}, 0b10u) ==
+                2 * hpd::detail::all_reduce_price(4, 2));
   static_assert(std::is_same_v<decltype(hpd::softmax(x)), tensor>);
   static_assert(std::is_same_v<decltype(hpd::softmax<0>(x)), tensor>);
   static_assert(std::is_same_v<decltype(hpd::layer_norm(x, w, w)), tensor>);

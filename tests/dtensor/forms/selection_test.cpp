@@ -99,7 +99,8 @@ TEST(forms_selection, has_typed_faces) {
   const hp::rank_group group(4, {.threads = 1});
   const auto x = hp::arange<hp::dtensor<float, hp::extents<4, 8>, hp::layout<mesh, "dp", "tp">>>(group);
   using layout = decltype(x)::layout;
-  static_assert(hpd::detail::max_with_index_price(layout::value, hp::shape{4, 8}, -1) == hpd::detail::all_reduce_price(2, 2));
+  static_assert(hpd::detail::max_with_index_price(layout::value, hp::shape{4, 8}, -1) ==
+                hpd::detail::all_reduce_price(2, 2));
   static_assert(hpd::detail::topk_price(layout::value, hp::shape{4, 8}, -1, 3) == 1 * 3 * 2);
   const auto places = hpd::argmax(x);
   static_assert(
