@@ -7,7 +7,9 @@ of one that is. Any other belongs in `detail`: users do not learn it, and it may
 folder has, then each that nothing says, and exits 1 if there is one.
 
 It reads C++ by its tokens: declarations at namespace scope are told by their brackets, so templates, attributes and
-constraints are passed over; one branch of an #if whose braces do not balance is left out.
+constraints are passed over; one branch of an #if whose braces do not balance is left out. A word counts as said wherever it
+stands, also where it means something else: what is listed belongs in `detail`, what is not listed may. Of several variables in
+one declaration the first is read. Words of lists, as operators and what an error prints, are public as they are.
 """
 import collections
 import re
