@@ -31,7 +31,7 @@ struct cross_entropy : operations::cross_entropy {
       largest[static_cast<std::size_t>(p)].resize(static_cast<std::size_t>(rows));
       kernels::detail::row_max(r.in<X>(0, p), view(largest, p, 0, rows));
     });
-    hyperparallel::distributed::detail::all_reduce_max(r.along, largest);
+    detail::all_reduce_max(r.along, largest);
     r.ranks().for_each_rank("cross_entropy", [&](int p) {
       const extent_t rows = volume(r.in<I>(1, p));
       const const_view<X> logits = r.in<X>(0, p);
@@ -41,7 +41,7 @@ struct cross_entropy : operations::cross_entropy {
       kernels::detail::picked_logit(logits, r.in<I>(1, p), view(folded, p, rows, rows),
                                     r.operand[0].local_box(p).dim[classes].begin);
     });
-    hyperparallel::distributed::detail::all_reduce_sum(r.along, folded);
+    detail::all_reduce_sum(r.along, folded);
     r.ranks().for_each_rank("cross_entropy", [&](int p) {
       const extent_t rows = volume(r.in<I>(1, p));
       kernels::detail::cross_entropy_of_rows(view(largest, p, 0, rows), view(folded, p, 0, rows),

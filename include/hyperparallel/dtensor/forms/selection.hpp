@@ -116,16 +116,13 @@ struct topk : operations::topk {
     const piece_group& g = r.along.pieces;
     extent_t all = 0;
     for (int i = 0; i < g.size; ++i)
-      all += static_cast<extent_t>(
-                 best[static_cast<std::size_t>(hyperparallel::distributed::detail::member_of(g, p, i))].size()) /
-             rows;
+      all += static_cast<extent_t>(best[static_cast<std::size_t>(detail::member_of(g, p, i))].size()) / rows;
     const std::size_t n = static_cast<std::size_t>(all * rows);
     const std::unique_ptr<X[]> value = std::make_unique<X[]>(n);
     std::vector<std::int64_t> place(n);
     extent_t first = 0;
     for (int i = 0; i < g.size; ++i) {
-      const std::vector<candidate<X>>& list =
-          r.along.read(best, p, hyperparallel::distributed::detail::member_of(g, p, i));
+      const std::vector<candidate<X>>& list = r.along.read(best, p, detail::member_of(g, p, i));
       const extent_t kept = static_cast<extent_t>(list.size()) / rows;
       for (extent_t o = 0; o < s.outer; ++o)
         for (extent_t at = 0; at < kept * s.inner; ++at) {

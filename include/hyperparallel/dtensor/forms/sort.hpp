@@ -206,8 +206,7 @@ constexpr extent_t sort_price(const layout_value& x, const shape& s, int dim, so
   const extent_t rows = detail::largest_rows(x, s, dims), cuts = n - 1;
   const extent_t block = rows * local_shape(x, s).shape.extent[rules::from_front(dim, s.rank)];
   return (size + 4) * block +
-         8 * (detail::sort_key_bits<X> * hyperparallel::distributed::detail::all_reduce_price(n, cuts * rows) +
-              2 * cuts * cuts * rows);
+         8 * (detail::sort_key_bits<X> * detail::all_reduce_price(n, cuts * rows) + 2 * cuts * cuts * rows);
 }
 
 namespace forms {
