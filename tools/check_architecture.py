@@ -144,6 +144,7 @@ FOLDERS_WITHOUT_TEST = {
 # Test files that mirror no header, with the reason.
 WITHOUT_HEADER = {
     "world/step_budget_problem_test.cpp": "one unit with step_budget_test.cpp costs g++ three times what two cost",
+    "world/step_budget_types_test.cpp": "the same budgets for two more element types: each step of a type costs g++ ten seconds",
     "io/megatron_lines_test.cpp": "reads whole launch lines of public models, over reader, shell and writer",
     "groups/program_mutants_test.cpp": "breaks programs beside each other in each way, judged by every order of play",
     "groups/published_programs_test.cpp": "holds periods of programs against steps that verl prints",
