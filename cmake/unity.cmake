@@ -7,14 +7,24 @@
 # Preconditions on a source: every include directive stands in a line of its own and under no condition; headers have
 # include guards; nothing is declared in a namespace that must be global.
 
-# Sets `result` to ON when `source` may share a unit with others.
-function(hyperparallel_may_share_unit source result)
-  file(STRINGS "${source}" conditions REGEX "^ *#[ ]*(if|define)")
-  file(STRINGS "${source}" globals REGEX "^namespace (hyperparallel|std|fmt)|operator (new|delete)")
-  if(conditions OR globals)
+# Sets `result` to ON when `source` changes nothing for sources behind it in a unit: no macro, nothing global.
+function(hyperparallel_keeps_to_itself source result)
+  file(STRINGS "${source}" shared REGEX "^ *#[ ]*(define|undef)|^namespace (hyperparallel|std|fmt)|operator (new|delete)")
+  if(shared)
     set(${result} OFF PARENT_SCOPE)
   else()
     set(${result} ON PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Sets `result` to ON when `source` may share a unit with others.
+function(hyperparallel_may_share_unit source result)
+  hyperparallel_keeps_to_itself("${source}" itself)
+  file(STRINGS "${source}" conditions REGEX "^ *#[ ]*if")
+  if(itself AND NOT conditions)
+    set(${result} ON PARENT_SCOPE)
+  else()
+    set(${result} OFF PARENT_SCOPE)
   endif()
 endfunction()
 
