@@ -24,15 +24,15 @@ TEST(KeptTensors, OnlyWhatIsReadIsKept) {
   const auto x = hp::detail::argument_of<true, 0>(waves<rows>());
   const auto w = waves<weights>(1);
   const auto n = hp::apply<ops::rms_norm>({.real = {1e-6}}, x, w);
-  using node = std::remove_const_t<std::remove_reference_t<decltype(*n.origin().node)>>;
+  using node = typename std::remove_const_t<decltype(n)>::source::node_type;
   static_assert(std::is_same_v<node::kept_operands, std::tuple<kept<rows>, kept<weights>>>);
   static_assert(std::is_same_v<node::kept_results, std::tuple<hp::detail::nothing>>);
   const auto y = hp::apply<ops::contract, "bh,h->b">(x, w);
-  using product = std::remove_const_t<std::remove_reference_t<decltype(*y.origin().node)>>;
+  using product = typename std::remove_const_t<decltype(y)>::source::node_type;
   static_assert(std::is_same_v<product::kept_operands, std::tuple<hp::detail::nothing, kept<weights>>>,
                 "the gradient of w is not asked for, so x is not kept");
   const auto s = hp::apply<ops::sigmoid>(x);
-  using sigmoid = std::remove_const_t<std::remove_reference_t<decltype(*s.origin().node)>>;
+  using sigmoid = typename std::remove_const_t<decltype(s)>::source::node_type;
   static_assert(std::is_same_v<sigmoid::kept_operands, std::tuple<hp::detail::nothing>>);
   static_assert(std::is_same_v<sigmoid::kept_results, std::tuple<hp::detail::kept<rows, true>>>);
 }

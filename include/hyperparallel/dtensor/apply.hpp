@@ -167,6 +167,30 @@ void run_on_views(std::tuple<X...>*, std::tuple<R...>*, std::index_sequence<O...
                                                        at.result[I].template view<R>()...);
 }
 
+/// Handles of the tensors that an operator made, with their types: one alone, several as a tuple.
+template <class First, class... Rest>
+auto as_typed(std::tuple<First, Rest...>*, const std::vector<dynamic_dtensor>& made) {
+  if constexpr (sizeof...(Rest) == 0)
+    return First(made[0]);
+  else
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple<First, Rest...>(First(made[0]), Rest(made[1 + I])...);
+    }(std::index_sequence_for<Rest...>{});
+}
+
+template <class ElementTuple>
+struct types_of_elements;
+template <class... T>
+struct types_of_elements<std::tuple<T...>> {
+  static constexpr data_type list[] = {data_type_of<T>...};
+};
+
+/// One element type for each result.
+template <class Operator, class ElementTuple>
+inline constexpr bool tells_all_elements =
+    Operator::rule.result_count == 0 ||
+    std::tuple_size_v<ElementTuple> == static_cast<std::size_t>(Operator::rule.result_count);
+
 /// The types of the results of `Operator` on these operands, one for each element type of `Elements…`.
 template <operator_type Operator, class ElementTuple, dtensor_type... Operands>
 using result_tensors = typename detail::result_list<Operator, std::tuple<Operands...>, ElementTuple,
@@ -189,21 +213,15 @@ auto apply_by(const factor_rule& rule, const Kernel& function, const First& firs
       std::conditional_t<sizeof...(Elements) == 0, std::tuple<typename First::element>, std::tuple<Elements...>>;
   using results = detail::result_tensors<Operator, elements, First, Rest...>;
   using operand_elements = std::tuple<typename First::element, typename Rest::element...>;
-  constexpr std::size_t count = std::tuple_size_v<elements>;
-  static_assert(Operator::rule.result_count == 0 || count == static_cast<std::size_t>(Operator::rule.result_count),
-                "one element type for each result");
+  static_assert(detail::tells_all_elements<Operator, elements>, "one element type for each result");
   const dynamic_dtensor operands[] = {first.dynamic(), rest.dynamic()...};
-  return [&]<std::size_t... I>(std::index_sequence<I...> every) {
-    const data_type types[] = {detail::data_type_of<std::tuple_element_t<I, elements>>...};
-    const std::vector<dynamic_dtensor> made = detail::apply_rule(rule, operands, types, [&](const local_operation& at) {
-      detail::run_on_views<Operator>(static_cast<operand_elements*>(nullptr), static_cast<elements*>(nullptr),
-                                     std::make_index_sequence<1 + sizeof...(Rest)>{}, every, function, at);
-    });
-    if constexpr (count == 1)
-      return std::tuple_element_t<0, results>(made[0]);
-    else
-      return results(std::tuple_element_t<I, results>(made[I])...);
-  }(std::make_index_sequence<count>{});
+  const auto work = [&](const local_operation& at) {
+    detail::run_on_views<Operator>(static_cast<operand_elements*>(nullptr), static_cast<elements*>(nullptr),
+                                   std::make_index_sequence<1 + sizeof...(Rest)>{},
+                                   std::make_index_sequence<std::tuple_size_v<elements>>{}, function, at);
+  };
+  return detail::as_typed(static_cast<results*>(nullptr),
+                          detail::apply_rule(rule, operands, detail::types_of_elements<elements>::list, work));
 }
 
 /// The same with the operator's own rule.

@@ -35,8 +35,13 @@ struct part_type {
   using node = typename Source::node_type;
   using tensor = Gradient;
 };
-template <class Contribution>
-using part_type_of = part_type<typename Contribution::to, typename Contribution::tensor>;
+/// What a step of a node gives one of its operands, as a part.
+template <class Node>
+struct part_of_node {
+  template <class Given>
+  using fn = part_type<std::tuple_element_t<static_cast<std::size_t>(Given::operand), typename Node::sources>,
+                       typename Given::tensor>;
+};
 template <class Part>
 using tensor_of_part = typename Part::tensor;
 
@@ -66,6 +71,10 @@ struct joined_type<mp::mp_list<>> {
 template <class Parts, class Node, int Result>
 using joined_of = typename joined_type<mp::mp_copy_if_q<Parts, is_for_result<Node, Result>>>::type;
 
+/// The type of an argument's gradient. `Parts`: what is left of them.
+template <class Parts, class Argument>
+using gradient_of_argument = joined_of<Parts, typename Argument::source::node_type, 0>;
+
 template <class Gradient>
 Gradient joined_as(const gradient_parts& parts, const gradient_node& node, int result) {
   if constexpr (std::is_same_v<Gradient, nothing>)
@@ -75,56 +84,56 @@ Gradient joined_as(const gradient_parts& parts, const gradient_node& node, int r
         joined_gradient(parts, node, result, data_type_of<typename Gradient::element>, Gradient::layout::value));
 }
 
-/// One step back, over all nodes of a type. `Parts`: types of the parts that there are before it.
-template <class Node, class Parts>
-struct step_back {
-  template <std::size_t... R>
-  static auto through(const Node& node, const gradient_parts& parts, std::index_sequence<R...>) {
-    return node.backward(
-        std::make_tuple(joined_as<joined_of<Parts, Node, static_cast<int>(R)>>(parts, node, static_cast<int>(R))...));
+/// One step back, the gradients of the results being of these types. It names the way alone, not the nodes before it.
+template <class Way, class... Gradient>
+struct step_of {
+  static auto given(const gradient_node& node, const gradient_parts& parts, gradient_parts& to) {
+    return [&]<int... R>(std::integer_sequence<int, R...>) {
+      return Way::backward(node, std::tuple<Gradient...>(joined_as<Gradient>(parts, node, R)...), to);
+    }(std::make_integer_sequence<int, static_cast<int>(sizeof...(Gradient))>{});
   }
-  using results = std::make_index_sequence<static_cast<std::size_t>(Node::result_count)>;
-  using made = decltype(through(std::declval<const Node&>(), std::declval<const gradient_parts&>(), results{}));
-  /// Types of the parts that there are after it.
-  using type = mp::mp_append<mp::mp_remove_if_q<Parts, is_for_node<Node>>,
-                             mp::mp_transform<part_type_of, mp::mp_rename<made, mp::mp_list>>>;
-
-  static void run(gradient_parts& parts) {
-    gradient_parts next;
-    for (const auto& node : nodes_of_kind(parts, &kind_of_node<Node>)) {
-      const auto add = [&](const auto& part) {
-        next.push_back({part.source.node, part.to_result, node->number, part.gradient.dynamic()});
-      };
-      std::apply([&](const auto&... part) { (add(part), ...); },
-                 through(static_cast<const Node&>(*node), parts, results{}));
-    }
-    forget_kind(parts, &kind_of_node<Node>);
-    for (auto& one : next) parts.push_back(std::move(one));
+  using made = decltype(given(std::declval<const gradient_node&>(), std::declval<const gradient_parts&>(),
+                              std::declval<gradient_parts&>()));
+  static void run(const gradient_node& node, const gradient_parts& parts, gradient_parts& to) {
+    given(node, parts, to);
   }
 };
 
-/// Back over all nodes; what is left are parts of the arguments' gradients, of the types that are returned.
-template <class Parts>
-Parts walk_back(gradient_parts&, mp::mp_list<>) {
-  return {};
-}
-template <class Parts, class Node, class... Rest>
-auto walk_back(gradient_parts& parts, mp::mp_list<Node, Rest...>) {
-  if constexpr (mp::mp_any_of_q<Parts, is_for_node<Node>>::value) {
-    using step = step_back<Node, Parts>;
-    step::run(parts);
-    return walk_back<typename step::type>(parts, mp::mp_list<Rest...>{});
-  } else {  // nothing that needs its results has a gradient
-    return walk_back<Parts>(parts, mp::mp_list<Rest...>{});
-  }
-}
+template <class Node, class Parts, class Results>
+struct step_of_node;
+template <class Node, class Parts, int... R>
+struct step_of_node<Node, Parts, std::integer_sequence<int, R...>> {
+  using type = step_of<typename Node::way_back, joined_of<Parts, Node, R>...>;
+};
 
-template <int Number, class Parts, class Arguments>
-auto gradient_of_argument(const Arguments& arguments, const gradient_parts& parts) {
-  const auto& argument = std::get<static_cast<std::size_t>(Number)>(arguments);
-  using node = typename std::remove_cvref_t<decltype(argument)>::source::node_type;
-  return joined_as<joined_of<Parts, node, 0>>(parts, *argument.origin().node, 0);
-}
+struct kind_and_step {
+  const void* kind;
+  backward_step step;
+};
+
+/// Back over all nodes: the steps, and the types of the parts that are left, which are of the arguments' gradients.
+template <class Parts, class Nodes, class... Walked>
+struct walk_back {
+  using left = Parts;
+  static constexpr kind_and_step steps[sizeof...(Walked) + 1] = {Walked::value..., {nullptr, nullptr}};
+};
+template <class Node, class Step>
+struct walked {
+  static constexpr kind_and_step value{&kind_of_node<Node>, &Step::run};
+};
+template <class Parts, class Node, class... Rest, class... Walked>
+  requires(!mp::mp_any_of_q<Parts, is_for_node<Node>>::value)  // nothing that needs its results has a gradient
+struct walk_back<Parts, mp::mp_list<Node, Rest...>, Walked...> : walk_back<Parts, mp::mp_list<Rest...>, Walked...> {};
+template <class Parts, class Node, class... Rest, class... Walked>
+  requires(mp::mp_any_of_q<Parts, is_for_node<Node>>::value)
+struct walk_back<Parts, mp::mp_list<Node, Rest...>, Walked...> {
+  using step = typename step_of_node<Node, Parts, std::make_integer_sequence<int, Node::result_count>>::type;
+  using after = mp::mp_append<mp::mp_remove_if_q<Parts, is_for_node<Node>>,
+                              mp::mp_transform_q<part_of_node<Node>, typename step::made>>;
+  using rest = walk_back<after, mp::mp_list<Rest...>, Walked..., walked<Node, step>>;
+  using left = typename rest::left;
+  static constexpr const kind_and_step* steps = rest::steps;
+};
 
 }  // namespace detail
 
@@ -164,17 +173,20 @@ auto value_and_gradient(const Program& program, const Argument&... arguments) {
     const auto traced = detail::traced_arguments<wanted, Argument...>::of(arguments...);
     const auto made = std::apply(program, traced);
     using source = typename std::remove_cvref_t<decltype(made)>::source;
-    using tensor = typename source::tensor;
-    using seed = detail::gradient_tensor<tensor>;
+    using seed = detail::gradient_tensor<typename source::tensor>;
     using nodes = typename detail::listed_nodes<boost::mp11::mp_list<>, typename source::node_type>::type;
-    detail::gradient_parts parts{{made.origin().node, source::result, 0, ones<seed>(made.value().group()).dynamic()}};
-    const auto left = detail::walk_back<boost::mp11::mp_list<detail::part_type<source, seed>>>(
-        parts, boost::mp11::mp_reverse<nodes>{});
+    using walk =
+        detail::walk_back<boost::mp11::mp_list<detail::part_type<source, seed>>, boost::mp11::mp_reverse<nodes>>;
+    detail::gradient_parts parts{{made.target().node, source::result, 0, ones<seed>(made.value().group()).dynamic()}};
+    for (const detail::kind_and_step* at = walk::steps; at->step != nullptr; ++at)
+      detail::step_back(parts, at->kind, at->step);
     return [&]<std::size_t... Number>(std::index_sequence<Number...>) {
-      const auto gradients =
-          std::make_tuple(detail::gradient_of_argument<static_cast<int>(Number), std::remove_const_t<decltype(left)>>(
-              traced, parts)...);
-      return detail::with_gradients(made.value(), gradients);
+      return detail::with_gradients(
+          made.value(),
+          std::make_tuple(
+              detail::joined_as<
+                  detail::gradient_of_argument<typename walk::left, std::tuple_element_t<Number, decltype(traced)>>>(
+                  parts, *std::get<Number>(traced).target().node, 0)...));
     }(wanted{});
   }
 }

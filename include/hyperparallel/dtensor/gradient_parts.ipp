@@ -22,10 +22,22 @@ HYPERPARALLEL_BODY std::int64_t next_node_number() {
 
 }  // namespace detail
 
-HYPERPARALLEL_BODY detail::gradient_node::gradient_node(const void* of, std::vector<shape> made)
-    : kind(of), number(detail::next_node_number()), results(std::move(made)) {}
+HYPERPARALLEL_BODY detail::gradient_node::gradient_node(const void* of, std::vector<shape> made,
+                                                        gradient_targets targets)
+    : kind(of), number(detail::next_node_number()), results(std::move(made)), operands(std::move(targets)) {}
 
 namespace detail {
+
+HYPERPARALLEL_BODY std::shared_ptr<const gradient_node> plain_node(const void* kind, const shape& made,
+                                                                   gradient_targets operands) {
+  return std::make_shared<const gradient_node>(kind, std::vector<shape>{made}, std::move(operands));
+}
+
+HYPERPARALLEL_BODY void add_part(gradient_parts& parts, const gradient_node& from, std::size_t operand,
+                                 const dynamic_dtensor& gradient) {
+  const gradient_target& to = from.operands[operand];
+  parts.push_back({to.node, to.result, from.number, gradient});
+}
 
 HYPERPARALLEL_BODY detail::light_vector<std::shared_ptr<const gradient_node>> nodes_of_kind(const gradient_parts& parts,
                                                                                             const void* kind) {
@@ -80,6 +92,13 @@ HYPERPARALLEL_BODY void forget_kind(gradient_parts& parts, const void* kind) {
   for (gradient_part& p : parts)
     if (p.node->kind != kind) others.push_back(std::move(p));
   parts = std::move(others);
+}
+
+HYPERPARALLEL_BODY void step_back(gradient_parts& parts, const void* kind, backward_step step) {
+  gradient_parts next;
+  for (const std::shared_ptr<const gradient_node>& node : nodes_of_kind(parts, kind)) step(*node, parts, next);
+  forget_kind(parts, kind);
+  for (gradient_part& one : next) parts.push_back(std::move(one));
 }
 
 }  // namespace detail

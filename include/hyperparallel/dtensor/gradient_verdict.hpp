@@ -55,7 +55,7 @@ template <bool Wanted, int Number, class Argument>
 auto argument_of(const Argument& x) {
   if constexpr (Wanted) {
     using node = argument_node<Number, Argument>;
-    return variable<node, 0, Argument>(std::make_shared<const node>(x), x);
+    return variable<node, 0, Argument>(plain_node(&kind_of_node<node>, x.shape(), {}), x);
   } else {
     return x;
   }

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <hyperparallel/dtensor/kept_dtensor.hpp>
 #include <hyperparallel/dtensor/variable.hpp>
@@ -64,6 +65,16 @@ inline constexpr bool is_made<no_source> = false;
 template <int Number, class Node, int Result, class Tensor>
 inline constexpr bool is_made<source<argument_node<Number, Node>, Result, Tensor>> = false;
 
+/// What a step keeps depends on no more of a source than this, so that steps of different programs share it.
+template <bool IsVariable, bool IsMade>
+struct kind_of_source {
+  static constexpr bool is_variable = IsVariable;
+};
+template <bool IsVariable>
+inline constexpr bool is_made<kind_of_source<IsVariable, false>> = false;
+template <class Source>
+using kind_of = kind_of_source<Source::is_variable, is_made<Source>>;
+
 /// The tensors that backward operators read, `nothing` in place of the others.
 template <class Reads, char Letter, class Sources, class... Tensor>
 auto kept_tensors(const Tensor&... x) {
@@ -93,5 +104,18 @@ auto unpacked(const std::tuple<Kept...>& all) {
 /// Every result is made.
 template <class... Tensor>
 using made_here = std::tuple<std::type_identity<Tensor>...>;
+
+/// A step and what it keeps.
+template <class Memory>
+struct keeping_node : gradient_node {
+  keeping_node(const void* of, std::vector<shape> made, gradient_targets targets, Memory all)
+      : gradient_node(of, std::move(made), std::move(targets)), memory(std::move(all)) {}
+  Memory memory;
+};
+/// Domain: the node was made as such.
+template <class Memory>
+const Memory& memory_of(const gradient_node& node) {
+  return static_cast<const keeping_node<Memory>&>(node).memory;
+}
 
 }}}  // namespace hyperparallel::v0_2::detail

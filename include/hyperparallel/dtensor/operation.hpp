@@ -89,6 +89,7 @@ struct typed_run<Description, std::tuple<X...>, std::tuple<R...>> {
   static void run(const Description& d, const local_operation& at) {
     call(d, at, std::index_sequence_for<X...>{}, std::index_sequence_for<R...>{});
   }
+  static void run_erased(const void* d, const local_operation& at) { run(*static_cast<const Description*>(d), at); }
 };
 
 /// The rule that an operation is run by.
@@ -125,11 +126,12 @@ auto apply_as(const Description& run, const First& first, const Rest&... rest) {
   } else {
     using runner =
         detail::typed_run<Description, std::tuple<typename First::element, typename Rest::element...>, elements>;
-    return [&]<class... E>(std::tuple<E...>*) {
-      return apply_by<operation_type, E...>(
-          detail::rule_when_run<operation_type>(run),
-          [&run](const local_operation& at, auto...) { runner::run(run, at); }, first, rest...);
-    }(static_cast<elements*>(nullptr));
+    using results = detail::result_tensors<operation_type, elements, First, Rest...>;
+    static_assert(detail::tells_all_elements<operation_type, elements>, "one element type for each result");
+    const dynamic_dtensor operands[] = {first.dynamic(), rest.dynamic()...};
+    return detail::as_typed(static_cast<results*>(nullptr),
+                            detail::apply_rule(detail::rule_when_run<operation_type>(run), operands,
+                                               detail::types_of_elements<elements>::list, &runner::run_erased, &run));
   }
 }
 

@@ -51,19 +51,27 @@ struct text_of_rule {
   static constexpr int length = text_length(text);
 };
 
-template <class Operator, class Operation, class Sources, class Operands, class Results>
-struct operation_node;
+/// What a step keeps for its gradient.
+template <class Operands, class Results>
+struct operation_memory {
+  std::vector<shape> operand_shapes;  ///< none where the compiler knows them
+  operator_attributes attributes;
+  at_step step;
+  Operands read;
+  Results made;
+};
 
-/// A step of a program: `Operator` with the rule of `Operation`.
-template <class Operator, class Operation, class... Source, class... Operand, class... Made>
-struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Operand...>, std::tuple<Made...>>
-    : gradient_node {
-  using sources = std::tuple<Source...>;
+/// The way back through `Operator` with the rule of `Operation`. `Kinds`: of the operands' sources.
+template <class Operator, class Operation, class Kinds, class Operands, class Results>
+struct operation_back;
+template <class Operator, class Operation, class... Kind, class... Operand, class... Made>
+struct operation_back<Operator, Operation, std::tuple<Kind...>, std::tuple<Operand...>, std::tuple<Made...>> {
+  using kinds = std::tuple<Kind...>;
   /// The first of the backward operators that does not fit, -1 where all do.
   static constexpr int unfit =
       unfit_backward(operator_value_of<Operator>, gradient_of_type<Operator, sizeof...(Operand)>, Operation::rule,
                      builtin_operator<Operator>);
-  using reads = gradient_reads<Operator, sources, (unfit < 0)>;
+  using reads = gradient_reads<Operator, kinds, (unfit < 0)>;
   static constexpr const gradient_writer& rules = reads::rules;
   static constexpr int result_count = static_cast<int>(sizeof...(Made));
 
@@ -81,39 +89,40 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
     else
       return std::type_identity<accepted>{};
   }
-  using kept_operands = decltype(kept_tensors<reads, 'x', sources>(std::declval<const Operand&>()...));
+  using kept_operands = decltype(kept_tensors<reads, 'x', kinds>(std::declval<const Operand&>()...));
   using kept_results = decltype(kept_tensors<reads, 'y', made_here<Made...>>(std::declval<const Made&>()...));
+  using memory = operation_memory<kept_operands, kept_results>;
 
   /// Whether the shapes of the operands are known to the compiler; otherwise they are kept.
   static constexpr bool is_static = (Operand::extents::is_static && ...);
 
-  operation_node(const operator_attributes& given, at_step when, sources from, kept_operands x, kept_results y,
-                 std::vector<shape> taken, std::vector<shape> shapes)
-      : gradient_node(&kind_of_node<operation_node>, std::move(shapes)),
-        operand_shapes(std::move(taken)),
-        attributes(given),
-        step(when),
-        operand(std::move(from)),
-        read(std::move(x)),
-        made(std::move(y)) {}
-
-  std::vector<shape> operand_shapes;  ///< none where the compiler knows them
-  operator_attributes attributes;
-  at_step step;
-  sources operand;
-  kept_operands read;
-  kept_results made;
+  /// A node of the kind, with what it keeps.
+  static std::shared_ptr<const gradient_node> node(const void* kind, gradient_targets operands,
+                                                   const operator_attributes& attributes, at_step step,
+                                                   const std::tuple<const Made&...>& made, const Operand&... x) {
+    return std::apply(
+        [&](const Made&... y) -> std::shared_ptr<const gradient_node> {
+          memory all{is_static ? std::vector<shape>{} : shapes_of(x...), attributes, step,
+                     kept_tensors<reads, 'x', kinds>(x...), kept_tensors<reads, 'y', made_here<Made...>>(y...)};
+          return std::make_shared<const keeping_node<memory>>(kind, shapes_of(y...), std::move(operands),
+                                                              std::move(all));
+        },
+        made);
+  }
 
   /// Contributions to the operands from the gradients of the results, `nothing` where there is none.
   template <class... Gradient>
-  auto backward(const std::tuple<Gradient...>& g) const {
+  static auto backward(const gradient_node& at, const std::tuple<Gradient...>& g, gradient_parts& to) {
     static_assert(insist<std::conditional_t<every_gradient_is_read<Gradient...>(), accepted,
                                             diag::operator_on_dtensors_has_no_gradient<Operator>>>::met);
-    [[maybe_unused]] const auto x = unpacked(read);
-    [[maybe_unused]] const auto y = unpacked(made);
-    return [&]<std::size_t... N>(std::index_sequence<N...>) {
-      return std::tuple_cat(passed(g), by_rule<static_cast<int>(N)>(g, x, y)...);
-    }(std::make_index_sequence<static_cast<std::size_t>(rules.count)>{});
+    const memory& all = memory_of<memory>(at);
+    [[maybe_unused]] const auto x = unpacked(all.read);
+    [[maybe_unused]] const auto y = unpacked(all.made);
+    return [&]<int... N>(std::integer_sequence<int, N...>) {
+      passed(at, g, to);
+      (by_rule<N>(at, g, x, y, to), ...);
+      return boost::mp11::mp_append<decltype(passed(at, g, to)), decltype(by_rule<N>(at, g, x, y, to))...>();
+    }(std::make_integer_sequence<int, rules.count>{});
   }
 
  private:
@@ -156,51 +165,57 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
 
   /// The gradient of the first result, for each operand that it goes to as it is.
   template <class First, class... Rest>
-  auto passed([[maybe_unused]] const std::tuple<First, Rest...>& g) const {
-    if constexpr (std::is_same_v<First, nothing>) {
-      return std::tuple<>();
+  static auto passed([[maybe_unused]] const gradient_node& at, [[maybe_unused]] const std::tuple<First, Rest...>& g,
+                     [[maybe_unused]] gradient_parts& to) {
+    if constexpr (std::is_same_v<First, nothing> || reads::passes == 0) {
+      return boost::mp11::mp_list<>();
     } else {
-      return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return std::tuple_cat(passed_to<I>(std::get<0>(g))...);
-      }(std::index_sequence_for<Source...>{});
+      return [&]<int... I>(std::integer_sequence<int, I...>) {
+        (given<is_in(reads::passes, I), I>(at, std::get<0>(g), to), ...);
+        return boost::mp11::mp_append<decltype(given<is_in(reads::passes, I), I>(at, std::get<0>(g), to))...>();
+      }(std::make_integer_sequence<int, static_cast<int>(sizeof...(Operand))>{});
     }
   }
-  template <std::size_t I, class Gradient>
-  auto passed_to([[maybe_unused]] const Gradient& g) const {
-    if constexpr (is_in(reads::passes, static_cast<int>(I)))
-      return contributed(std::get<I>(operand), g);
+  /// Where `Asked`, and the operand is a variable.
+  template <bool Asked, int I, class Gradient>
+  static auto given([[maybe_unused]] const gradient_node& at, [[maybe_unused]] const Gradient& g,
+                    [[maybe_unused]] gradient_parts& to) {
+    if constexpr (Asked && std::tuple_element_t<static_cast<std::size_t>(I), kinds>::is_variable)
+      return give<I>(to, at, g);
     else
-      return std::tuple<>();
+      return boost::mp11::mp_list<>();
   }
 
   template <int Number, class Operands, class Results, class... Gradient>
-  auto by_rule(const std::tuple<Gradient...>& g, const Operands& x, const Results& y) const {
+  static auto by_rule([[maybe_unused]] const gradient_node& at, [[maybe_unused]] const std::tuple<Gradient...>& g,
+                      [[maybe_unused]] const Operands& x, [[maybe_unused]] const Results& y,
+                      [[maybe_unused]] gradient_parts& to) {
     constexpr gradient_rule rule = rules.rule[Number];
     if constexpr (!reads::wants(rule) || !contributes<Gradient...>(rule)) {
-      return std::tuple<>();
+      return boost::mp11::mp_list<>();
     } else {
       const auto made_here = [&]<std::size_t... P>(std::index_sequence<P...>) {
         using description = listed_backward<Operator, Operation, Number>;
-        if constexpr (applies_to<description{}, std::remove_cvref_t<decltype(part<Number, P, false>(g, x, y))>...>())
-          return apply_as<description{}>(backward_operator<Number>(), part<Number, P, false>(g, x, y)...);
-        else
-          return apply_as<description{}>(backward_operator<Number>(), part<Number, P, true>(g, x, y)...);
+        constexpr bool reduced =
+            !applies_to<description{}, std::remove_cvref_t<decltype(part<Number, P, false>(at, g, x, y))>...>();
+        return apply_as<description{}>(backward_operator<Number>(at), part<Number, P, reduced>(at, g, x, y)...);
       }(std::make_index_sequence<static_cast<std::size_t>(parts_read(rule))>{});
       return [&]<std::size_t... M>(std::index_sequence<M...>) {
-        return std::tuple_cat(contributed(std::get<made_for(Number, M)>(operand), result_at<M>(made_here))...);
+        (given<true, made_for(Number, M)>(at, result_at<M>(made_here), to), ...);
+        return boost::mp11::mp_append<decltype(given<true, made_for(Number, M)>(at, result_at<M>(made_here), to))...>();
       }(std::make_index_sequence<static_cast<std::size_t>(parts_made(rule))>{});
     }
   }
   template <int Number>
-  auto backward_operator() const {
+  static auto backward_operator(const gradient_node& at) {
+    const memory& all = memory_of<memory>(at);
     if constexpr (is_static)
-      return listed_backward<Operator, Operation, Number>{attributes, step};
+      return listed_backward<Operator, Operation, Number>{all.attributes, all.step};
     else
-      return listed_backward_of_shapes<Operator, Operation, Number>{{attributes, step}, operand_shapes.data()};
+      return listed_backward_of_shapes<Operator, Operation, Number>{{all.attributes, all.step},
+                                                                    all.operand_shapes.data()};
   }
-  static constexpr std::size_t made_for(int rule, std::size_t m) {
-    return static_cast<std::size_t>(gradients_made_by(rules.rule[rule])[m] - '0');
-  }
+  static constexpr int made_for(int rule, std::size_t m) { return gradients_made_by(rules.rule[rule])[m] - '0'; }
   template <std::size_t M, class Results>
   static const auto& result_at(const Results& r) {
     if constexpr (dtensor_type<Results>)
@@ -211,7 +226,8 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
 
   /// What part `P` of a backward rule's text stands for; gradients lie as their values where `Reduced`.
   template <int Number, std::size_t P, bool Reduced, class Operands, class Results, class... Gradient>
-  auto part(const std::tuple<Gradient...>& g, const Operands& x, const Results& y) const {
+  static auto part([[maybe_unused]] const gradient_node& at, [[maybe_unused]] const std::tuple<Gradient...>& g,
+                   [[maybe_unused]] const Operands& x, [[maybe_unused]] const Results& y) {
     constexpr written_part p = part_of_gradient(rules.rule[Number].text, static_cast<int>(P));
     constexpr std::size_t n = static_cast<std::size_t>(p.number);
     if constexpr (p.letter == 'x')
@@ -219,18 +235,18 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
     else if constexpr (p.letter == 'y')
       return std::get<n>(y);
     else if constexpr (Reduced)
-      return brought_to<gradient_tensor<made_at<n>>>(gradient_of<n>(g));
+      return brought_to<gradient_tensor<made_at<n>>>(gradient_of<n>(at, g));
     else
-      return gradient_of<n>(g);
+      return gradient_of<n>(at, g);
   }
   template <std::size_t R>
   using made_at = std::tuple_element_t<R, std::tuple<Made...>>;
 
   /// The gradient of result `R`: zeros that lie as the result where nothing reads it.
   template <std::size_t R, class... Gradient>
-  auto gradient_of(const std::tuple<Gradient...>& g) const {
+  static auto gradient_of(const gradient_node& at, const std::tuple<Gradient...>& g) {
     if constexpr (std::is_same_v<std::tuple_element_t<R, std::tuple<Gradient...>>, nothing>)
-      return zeros<gradient_tensor<made_at<R>>>(group_of(g), results[R]);
+      return zeros<gradient_tensor<made_at<R>>>(group_of(g), at.results[R]);
     else
       return std::get<R>(g);
   }
@@ -242,6 +258,16 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
     else
       return std::get<First>(g).group();
   }
+};
+
+/// A step of a program: `Operator` with the rule of `Operation`.
+template <class Operator, class Operation, class Sources, class Operands, class Results>
+struct operation_node;
+template <class Operator, class Operation, class... Source, class Operands, class Results>
+struct operation_node<Operator, Operation, std::tuple<Source...>, Operands, Results>
+    : operation_back<Operator, Operation, std::tuple<kind_of<Source>...>, Operands, Results> {
+  using sources = std::tuple<Source...>;
+  using way_back = operation_back<Operator, Operation, std::tuple<kind_of<Source>...>, Operands, Results>;
 };
 
 }  // namespace detail

@@ -22,45 +22,53 @@ namespace detail {
 template <auto... Back>
 struct ways_back {};
 
-template <class Ways, class Made, class Sources>
-struct moved_node;
-template <auto... Back, class Made, class... Source>
-struct moved_node<ways_back<Back...>, Made, std::tuple<Source...>> : gradient_node {
-  using sources = std::tuple<Source...>;
-  static constexpr int result_count = 1;
-  static constexpr auto refusal() { return std::type_identity<accepted>{}; }
-  moved_node(sources from, const Made& made)
-      : gradient_node(&kind_of_node<moved_node>, shapes_of(made)), operand(std::move(from)) {}
-  sources operand;
-
+/// `Wanted`: whether the operand is a variable.
+template <class Ways, class Made, bool... Wanted>
+struct move_back;
+template <auto... Back, class Made, bool... Wanted>
+struct move_back<ways_back<Back...>, Made, Wanted...> {
   template <class Gradient>
-  auto backward(const std::tuple<Gradient>& g) const {
-    if constexpr (((!Source::is_variable || applies<Back, Gradient>) && ...))
-      return of(std::get<0>(g));
+  static auto backward(const gradient_node& at, const std::tuple<Gradient>& g, gradient_parts& to) {
+    if constexpr (((!Wanted || applies<Back, Gradient>) && ...))
+      return of(at, std::get<0>(g), to);
     else
-      return of(brought_to<gradient_tensor<Made>>(std::get<0>(g)));
+      return of(at, brought_to<gradient_tensor<Made>>(std::get<0>(g)), to);
   }
 
  private:
   template <class Gradient>
-  auto of(const Gradient& g) const {
-    return std::apply([&](const Source&... to) { return std::tuple_cat(by<Back>(to, g)...); }, operand);
+  static auto of(const gradient_node& at, const Gradient& g, gradient_parts& to) {
+    return [&]<int... I>(std::integer_sequence<int, I...>) {
+      (by<I, Wanted, Back>(at, g, to), ...);
+      return boost::mp11::mp_append<decltype(by<I, Wanted, Back>(at, g, to))...>();
+    }(std::make_integer_sequence<int, static_cast<int>(sizeof...(Back))>{});
   }
-  template <auto Description, class To, class Gradient>
-  static auto by(const To& to, const Gradient& g) {
-    if constexpr (To::is_variable)
-      return contributed(to, apply<Description>(g));
+  template <int Operand, bool Asked, auto Description, class Gradient>
+  static auto by([[maybe_unused]] const gradient_node& at, [[maybe_unused]] const Gradient& g,
+                 [[maybe_unused]] gradient_parts& to) {
+    if constexpr (Asked)
+      return give<Operand>(to, at, apply<Description>(g));
     else
-      return std::tuple<>();
+      return boost::mp11::mp_list<>();
   }
+};
+
+template <class Ways, class Made, class Sources>
+struct moved_node;
+template <class Ways, class Made, class... Source>
+struct moved_node<Ways, Made, std::tuple<Source...>> {
+  using sources = std::tuple<Source...>;
+  using way_back = move_back<Ways, Made, Source::is_variable...>;
+  static constexpr int result_count = 1;
+  static constexpr auto refusal() { return std::type_identity<accepted>{}; }
 };
 
 template <auto Function, auto... Back, class... Value>
 auto moved(const Value&... x) {
   const auto made = apply<Function>(value_of(x)...);
   using result = std::remove_cvref_t<decltype(made)>;
-  using node = moved_node<ways_back<Back...>, result, std::tuple<std::remove_cvref_t<decltype(source_of(x))>...>>;
-  return variable<node, 0, result>(std::make_shared<const node>(std::make_tuple(source_of(x)...), made), made);
+  using node = moved_node<ways_back<Back...>, result, std::tuple<source_type<Value>...>>;
+  return variable<node, 0, result>(plain_node(&kind_of_node<node>, made.shape(), {target_of(x)...}), made);
 }
 
 template <auto Description, std::size_t Operand, class... Value>

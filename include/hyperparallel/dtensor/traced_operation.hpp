@@ -21,37 +21,46 @@ namespace detail {
 
 /// Result `R` of a node as a variable; numbers, and what no gradient passes, as a dtensor.
 template <class Operator, int R, class Node, class Tensor>
-auto as_variable(const std::shared_ptr<const Node>& node, const Tensor& x) {
+auto as_variable(const std::shared_ptr<const gradient_node>& node, const Tensor& x) {
   if constexpr (is_in(operator_value_of<Operator>.constant | operator_value_of<Operator>.index_results, R))
     return x;
   else
     return variable<Node, R, Tensor>(node, x);
 }
 
+template <class Tensor>
+std::tuple<const Tensor&> listed_results_of(const Tensor& made)
+  requires dtensor_type<Tensor>
+{
+  return {made};
+}
+template <class... Tensor>
+std::tuple<const Tensor&...> listed_results_of(const std::tuple<Tensor...>& made) {
+  return std::apply([](const Tensor&... y) { return std::tuple<const Tensor&...>(y...); }, made);
+}
+template <class Result>
+struct results_as_tuple {
+  using type = std::tuple<Result>;
+};
+template <class... Result>
+struct results_as_tuple<std::tuple<Result...>> {
+  using type = std::tuple<Result...>;
+};
+
 /// `made`, what the operator gives of these operands, as variables that remember it.
 template <auto Rule, class Operator, class Run, class Result, class... Value>
 auto remembered(const Result& made, const Run& run, const Value&... x) {
-  using result_type = Result;
-  const auto trace = [&]<class... Made>(const Made&... y) {
-    using node = operation_node<Operator, operation<Rule, typename tensor_of<Value>::extents...>,
-                                std::tuple<std::remove_cvref_t<decltype(source_of(x))>...>,
-                                std::tuple<tensor_of<Value>...>, std::tuple<Made...>>;
-    const std::shared_ptr<const node> maker =
-        std::make_shared<node>(run.attributes, run.step, std::make_tuple(source_of(x)...),
-                               kept_tensors<typename node::reads, 'x', typename node::sources>(value_of(x)...),
-                               kept_tensors<typename node::reads, 'y', made_here<Made...>>(y...),
-                               node::is_static ? std::vector<shape>{} : shapes_of(value_of(x)...), shapes_of(y...));
-    return [&]<std::size_t... R>(std::index_sequence<R...>) {
-      if constexpr (sizeof...(Made) == 1)
-        return as_variable<Operator, 0>(maker, y...);
-      else
-        return std::make_tuple(as_variable<Operator, static_cast<int>(R)>(maker, y)...);
-    }(std::index_sequence_for<Made...>{});
-  };
-  if constexpr (dtensor_type<result_type>)
-    return trace(made);
+  using node = operation_node<Operator, operation<Rule, typename tensor_of<Value>::extents...>,
+                              std::tuple<source_type<Value>...>, std::tuple<tensor_of<Value>...>,
+                              typename results_as_tuple<Result>::type>;
+  const std::shared_ptr<const gradient_node> maker = node::node(&kind_of_node<node>, {target_of(x)...}, run.attributes,
+                                                                run.step, listed_results_of(made), value_of(x)...);
+  if constexpr (dtensor_type<Result>)
+    return as_variable<Operator, 0, node>(maker, made);
   else
-    return std::apply(trace, made);
+    return [&]<std::size_t... R>(std::index_sequence<R...>) {
+      return std::make_tuple(as_variable<Operator, static_cast<int>(R), node>(maker, std::get<R>(made))...);
+    }(std::make_index_sequence<std::tuple_size_v<Result>>{});
 }
 
 template <auto Rule, class Operator, class Run, class... Value>

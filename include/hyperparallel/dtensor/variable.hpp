@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/mp11/list.hpp>
+
 #include <hyperparallel/dtensor/gradient_parts.hpp>
 #include <hyperparallel/dtensor/listed_backward.hpp>
 
@@ -49,67 +51,72 @@ To brought_to(const Tensor& x) {
     return x.template redistribute<typename To::layout>();
 }
 
-/// Where an operand's gradient goes: result `Result` of a node.
+/// An operand that is a variable: result `Result` of a node.
 template <class Node, int Result, class Tensor>
 struct source {
   using node_type = Node;
   using tensor = Tensor;
   static constexpr int result = Result;
   static constexpr bool is_variable = true;
-  std::shared_ptr<const Node> node;
+  std::shared_ptr<const gradient_node> node;
 };
 /// An operand that is no variable.
 struct no_source {
   static constexpr bool is_variable = false;
 };
 
-/// The gradient of one result of a node, on the way to it.
-template <class Source, class Gradient>
-struct contribution {
-  using to = Source;
-  using tensor = Gradient;
-  static constexpr int to_result = Source::result;
-  Source source;
-  Gradient gradient;
+/// What a step back gives operand `Operand`, as a type. A node's `way_back::backward` adds the tensors themselves to the
+/// parts, and returns a list of these. It names no node before it, so that steps of different programs share it.
+template <int Operand, class Tensor>
+struct operand_gradient {
+  static constexpr int operand = Operand;
+  using tensor = Tensor;
 };
 
-/// Contributions to the sources that are variables.
-template <class Source, class Gradient>
-auto contributed(const Source& to, const Gradient& gradient) {
-  if constexpr (Source::is_variable)
-    return std::tuple<contribution<Source, Gradient>>({to, gradient});
-  else
-    return std::tuple<>();
+template <int Operand, class Tensor>
+auto give(gradient_parts& to, const gradient_node& at, const Tensor& gradient) {
+  add_part(to, at, static_cast<std::size_t>(Operand), gradient.dynamic());
+  return boost::mp11::mp_list<operand_gradient<Operand, Tensor>>();
 }
 
 /// Argument `Number` of a program.
 template <int Number, class Tensor>
-struct argument_node : gradient_node {
+struct argument_node {
   using sources = std::tuple<>;
-  explicit argument_node(const Tensor& x) : gradient_node(&kind_of_node<argument_node>, shapes_of(x)) {}
+};
+
+/// `To`: the layout of the gradient.
+template <class To>
+struct redistribute_back {
+  template <class Gradient>
+  static auto backward(const gradient_node& at, const std::tuple<Gradient>& g, gradient_parts& to) {
+    return give<0>(to, at, std::get<0>(g).template redistribute<To>());
+  }
 };
 
 template <class To, class Source>
-struct redistribute_node : gradient_node {
+struct redistribute_node {
   using sources = std::tuple<Source>;
+  using way_back = redistribute_back<To>;
   static constexpr int result_count = 1;
   static constexpr auto refusal() { return std::type_identity<accepted>{}; }
-  redistribute_node(const Source& from, const shape& made)
-      : gradient_node(&kind_of_node<redistribute_node>, {made}), operand(from) {}
-  std::tuple<Source> operand;
+};
 
-  /// `To`: the layout of the gradient.
-  template <class Gradient>
-  auto backward(const std::tuple<Gradient>& g) const {
-    return contributed(std::get<0>(operand), std::get<0>(g).template redistribute<To>());
-  }
+/// What a variable is beside its value.
+class made_by_node {
+ public:
+  explicit made_by_node(gradient_target from) : from_(std::move(from)) {}
+  const gradient_target& target() const { return from_; }
+
+ private:
+  gradient_target from_;
 };
 
 }  // namespace detail
 
 /// A dtensor that an operator on variables, or the start of a program, made.
 template <class Node, int Result, dtensor_type Tensor>
-class variable {
+class variable : public detail::made_by_node {
  public:
   using tensor = Tensor;
   using element = typename Tensor::element;
@@ -118,10 +125,11 @@ class variable {
   using mesh = typename Tensor::mesh;
   using source = detail::source<Node, Result, Tensor>;
 
-  variable(std::shared_ptr<const Node> node, Tensor value) : node_(std::move(node)), value_(std::move(value)) {}
+  variable(std::shared_ptr<const detail::gradient_node> node, Tensor value)
+      : made_by_node({std::move(node), Result}), value_(std::move(value)) {}
 
   const Tensor& value() const { return value_; }
-  source origin() const { return {node_}; }
+  source origin() const { return {target().node}; }
 
   /// As of a dtensor. The gradient, reduced, comes back to this layout without its partial states.
   template <layout_type To>
@@ -139,13 +147,11 @@ class variable {
 
  private:
   template <class To, class Value>
-  auto through(Value made) const {
+  auto through(const Value& made) const {
     using node = detail::redistribute_node<To, source>;
-    auto step = std::make_shared<node>(origin(), made.shape());
-    return variable<node, 0, Value>(std::move(step), std::move(made));
+    return variable<node, 0, Value>(detail::plain_node(&detail::kind_of_node<node>, made.shape(), {target()}), made);
   }
 
-  std::shared_ptr<const Node> node_;
   Tensor value_;
 };
 
@@ -185,6 +191,14 @@ template <variable_type Variable>
 typename Variable::source source_of(const Variable& x) {
   return x.origin();
 }
+template <class Value>
+using source_type = decltype(source_of(std::declval<const Value&>()));
+
+template <dtensor_type Tensor>
+gradient_target target_of(const Tensor&) {
+  return {};
+}
+inline gradient_target target_of(const made_by_node& x) { return x.target(); }
 
 }  // namespace detail
 

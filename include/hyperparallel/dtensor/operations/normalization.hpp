@@ -153,36 +153,39 @@ auto cross_entropy(const X& logits, const T& targets) {
 
 namespace detail {
 
-/// The losses of rows of logits. Its gradient goes straight to the logits, as that of `token_loss` in a graph.
-template <class Source, class Logits, class Labels, class Statistics, class Losses>
-struct cross_entropy_node : gradient_node {
-  using sources = std::tuple<Source>;
-  static constexpr int result_count = 1;
-  static constexpr auto refusal() { return std::type_identity<accepted>{}; }
-  cross_entropy_node(const Source& from, const Logits& x, const Labels& label, const Statistics& max,
-                     const Statistics& sum, const Losses& made)
-      : gradient_node(&kind_of_node<cross_entropy_node>, shapes_of(made)),
-        operand(from),
-        logits(x),
-        labels(label),
-        largest(max),
-        exponentials(sum) {}
-  sources operand;
-  kept<Logits, is_made<Source>> logits;
+template <class Logits, class Labels, class Statistics>
+struct cross_entropy_memory {
+  Logits logits;
   Labels labels;
   Statistics largest, exponentials;
+};
 
+/// The gradient of the losses goes straight to the logits, as that of `token_loss` in a graph.
+template <class Memory, class Logits, class Labels, class Statistics, class Losses>
+struct cross_entropy_back {
   template <class Gradient>
-  auto backward(const std::tuple<Gradient>& g) const {
+  static auto backward(const gradient_node& at, const std::tuple<Gradient>& g, gradient_parts& to) {
     const auto of = [&](const auto& d_losses) {
-      return contributed(std::get<0>(operand),
-                         apply<ops::cross_entropy_gradient>(d_losses, logits.value(), largest, exponentials, labels));
+      const Memory& all = memory_of<Memory>(at);
+      return give<0>(
+          to, at,
+          apply<ops::cross_entropy_gradient>(d_losses, all.logits.value(), all.largest, all.exponentials, all.labels));
     };
     if constexpr (applies<listed<ops::cross_entropy_gradient>{}, Gradient, Logits, Statistics, Statistics, Labels>)
       return of(std::get<0>(g));
     else
       return of(brought_to<gradient_tensor<Losses>>(std::get<0>(g)));
   }
+};
+
+/// The losses of rows of logits.
+template <class Source, class Logits, class Labels, class Statistics, class Losses>
+struct cross_entropy_node {
+  using sources = std::tuple<Source>;
+  using memory = cross_entropy_memory<kept<Logits, is_made<Source>>, Labels, Statistics>;
+  using way_back = cross_entropy_back<memory, Logits, Labels, Statistics, Losses>;
+  static constexpr int result_count = 1;
+  static constexpr auto refusal() { return std::type_identity<accepted>{}; }
 };
 
 }  // namespace detail
@@ -199,7 +202,11 @@ auto cross_entropy(const X& logits, const Labels& labels) {
   using statistics = std::remove_cvref_t<decltype(largest)>;
   using made = std::remove_cvref_t<decltype(losses)>;
   using node = detail::cross_entropy_node<typename X::source, typename X::tensor, Labels, statistics, made>;
-  auto step = std::make_shared<node>(logits.origin(), x, labels, largest, exponentials, losses);
+  using memory = typename node::memory;
+  memory all{decltype(memory::logits)(x), labels, largest, exponentials};
+  auto step =
+      std::make_shared<const detail::keeping_node<memory>>(&detail::kind_of_node<node>, detail::shapes_of(losses),
+                                                           detail::gradient_targets{logits.target()}, std::move(all));
   return variable<node, 0, made>(std::move(step), losses);
 }
 
