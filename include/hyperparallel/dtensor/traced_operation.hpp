@@ -28,10 +28,9 @@ auto as_variable(const std::shared_ptr<const gradient_node>& node, const Tensor&
     return variable<Node, R, Tensor>(node, x);
 }
 
-template <class Tensor>
-std::tuple<const Tensor&> listed_results_of(const Tensor& made)
-  requires dtensor_type<Tensor>
-{
+/// What an operator gave, one dtensor or a tuple of several, as a tuple.
+template <dtensor_type Tensor>
+std::tuple<const Tensor&> listed_results_of(const Tensor& made) {
   return {made};
 }
 template <class... Tensor>
