@@ -86,7 +86,7 @@ Gradient joined_as(const gradient_parts& parts, const gradient_node& node, int r
 
 /// One step back, the gradients of the results being of these types. It names the way alone, not the nodes before it.
 template <class Way, class... Gradient>
-struct step_of {
+struct step_through {
   static auto given(const gradient_node& node, const gradient_parts& parts, gradient_parts& to) {
     return [&]<int... R>(std::integer_sequence<int, R...>) {
       return Way::backward(node, std::tuple<Gradient...>(joined_as<Gradient>(parts, node, R)...), to);
@@ -100,10 +100,10 @@ struct step_of {
 };
 
 template <class Node, class Parts, class Results>
-struct step_of_node;
+struct step_through_node;
 template <class Node, class Parts, int... R>
-struct step_of_node<Node, Parts, std::integer_sequence<int, R...>> {
-  using type = step_of<typename Node::way_back, joined_of<Parts, Node, R>...>;
+struct step_through_node<Node, Parts, std::integer_sequence<int, R...>> {
+  using type = step_through<typename Node::way_back, joined_of<Parts, Node, R>...>;
 };
 
 struct kind_and_step {
@@ -118,7 +118,7 @@ struct walk_back {
   static constexpr kind_and_step steps[sizeof...(Walked) + 1] = {Walked::value..., {nullptr, nullptr}};
 };
 template <class Node, class Step>
-struct walked {
+struct walked_step {
   static constexpr kind_and_step value{&kind_of_node<Node>, &Step::run};
 };
 template <class Parts, class Node, class... Rest, class... Walked>
@@ -127,10 +127,10 @@ struct walk_back<Parts, mp::mp_list<Node, Rest...>, Walked...> : walk_back<Parts
 template <class Parts, class Node, class... Rest, class... Walked>
   requires(mp::mp_any_of_q<Parts, is_for_node<Node>>::value)
 struct walk_back<Parts, mp::mp_list<Node, Rest...>, Walked...> {
-  using step = typename step_of_node<Node, Parts, std::make_integer_sequence<int, Node::result_count>>::type;
+  using step = typename step_through_node<Node, Parts, std::make_integer_sequence<int, Node::result_count>>::type;
   using after = mp::mp_append<mp::mp_remove_if_q<Parts, is_for_node<Node>>,
                               mp::mp_transform_q<part_of_node<Node>, typename step::made>>;
-  using rest = walk_back<after, mp::mp_list<Rest...>, Walked..., walked<Node, step>>;
+  using rest = walk_back<after, mp::mp_list<Rest...>, Walked..., walked_step<Node, step>>;
   using left = typename rest::left;
   static constexpr const kind_and_step* steps = rest::steps;
 };

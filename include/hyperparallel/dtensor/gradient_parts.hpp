@@ -45,7 +45,8 @@ struct gradient_part {
 using gradient_parts = detail::light_vector<gradient_part>;
 
 /// Adds what step `from` gives its operand `operand`.
-void add_part(gradient_parts& parts, const gradient_node& from, std::size_t operand, const dynamic_dtensor& gradient);
+void add_gradient_part(gradient_parts& parts, const gradient_node& from, std::size_t operand,
+                       const dynamic_dtensor& gradient);
 
 /// The nodes of a kind that have parts, the last made first. O(parts · nodes).
 detail::light_vector<std::shared_ptr<const gradient_node>> nodes_of_kind(const gradient_parts& parts, const void* kind);

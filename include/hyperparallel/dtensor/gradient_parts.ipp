@@ -33,8 +33,8 @@ HYPERPARALLEL_BODY std::shared_ptr<const gradient_node> plain_node(const void* k
   return std::make_shared<const gradient_node>(kind, std::vector<shape>{made}, std::move(operands));
 }
 
-HYPERPARALLEL_BODY void add_part(gradient_parts& parts, const gradient_node& from, std::size_t operand,
-                                 const dynamic_dtensor& gradient) {
+HYPERPARALLEL_BODY void add_gradient_part(gradient_parts& parts, const gradient_node& from, std::size_t operand,
+                                          const dynamic_dtensor& gradient) {
   const gradient_target& to = from.operands[operand];
   parts.push_back({to.node, to.result, from.number, gradient});
 }

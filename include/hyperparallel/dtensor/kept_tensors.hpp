@@ -73,7 +73,7 @@ struct kind_of_source {
 template <bool IsVariable>
 inline constexpr bool is_made<kind_of_source<IsVariable, false>> = false;
 template <class Source>
-using kind_of = kind_of_source<Source::is_variable, is_made<Source>>;
+using source_kind = kind_of_source<Source::is_variable, is_made<Source>>;
 
 /// The tensors that backward operators read, `nothing` in place of the others.
 template <class Reads, char Letter, class Sources, class... Tensor>
@@ -114,7 +114,7 @@ struct keeping_node : gradient_node {
 };
 /// Domain: the node was made as such.
 template <class Memory>
-const Memory& memory_of(const gradient_node& node) {
+const Memory& kept_memory(const gradient_node& node) {
   return static_cast<const keeping_node<Memory>&>(node).memory;
 }
 

@@ -115,7 +115,7 @@ struct operation_back<Operator, Operation, std::tuple<Kind...>, std::tuple<Opera
   static auto backward(const gradient_node& at, const std::tuple<Gradient...>& g, gradient_parts& to) {
     static_assert(insist<std::conditional_t<every_gradient_is_read<Gradient...>(), accepted,
                                             diag::operator_on_dtensors_has_no_gradient<Operator>>>::met);
-    const memory& all = memory_of<memory>(at);
+    const memory& all = kept_memory<memory>(at);
     [[maybe_unused]] const auto x = unpacked(all.read);
     [[maybe_unused]] const auto y = unpacked(all.made);
     return [&]<int... N>(std::integer_sequence<int, N...>) {
@@ -181,7 +181,7 @@ struct operation_back<Operator, Operation, std::tuple<Kind...>, std::tuple<Opera
   static auto given([[maybe_unused]] const gradient_node& at, [[maybe_unused]] const Gradient& g,
                     [[maybe_unused]] gradient_parts& to) {
     if constexpr (Asked && std::tuple_element_t<static_cast<std::size_t>(I), kinds>::is_variable)
-      return give<I>(to, at, g);
+      return give_gradient<I>(to, at, g);
     else
       return boost::mp11::mp_list<>();
   }
@@ -208,7 +208,7 @@ struct operation_back<Operator, Operation, std::tuple<Kind...>, std::tuple<Opera
   }
   template <int Number>
   static auto backward_operator(const gradient_node& at) {
-    const memory& all = memory_of<memory>(at);
+    const memory& all = kept_memory<memory>(at);
     if constexpr (is_static)
       return listed_backward<Operator, Operation, Number>{all.attributes, all.step};
     else
@@ -265,9 +265,9 @@ template <class Operator, class Operation, class Sources, class Operands, class 
 struct operation_node;
 template <class Operator, class Operation, class... Source, class Operands, class Results>
 struct operation_node<Operator, Operation, std::tuple<Source...>, Operands, Results>
-    : operation_back<Operator, Operation, std::tuple<kind_of<Source>...>, Operands, Results> {
+    : operation_back<Operator, Operation, std::tuple<source_kind<Source>...>, Operands, Results> {
   using sources = std::tuple<Source...>;
-  using way_back = operation_back<Operator, Operation, std::tuple<kind_of<Source>...>, Operands, Results>;
+  using way_back = operation_back<Operator, Operation, std::tuple<source_kind<Source>...>, Operands, Results>;
 };
 
 }  // namespace detail

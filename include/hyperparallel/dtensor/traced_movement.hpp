@@ -47,7 +47,7 @@ struct move_back<ways_back<Back...>, Made, Wanted...> {
   static auto by([[maybe_unused]] const gradient_node& at, [[maybe_unused]] const Gradient& g,
                  [[maybe_unused]] gradient_parts& to) {
     if constexpr (Asked)
-      return give<Operand>(to, at, apply<Description>(g));
+      return give_gradient<Operand>(to, at, apply<Description>(g));
     else
       return boost::mp11::mp_list<>();
   }

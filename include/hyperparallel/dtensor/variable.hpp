@@ -74,8 +74,8 @@ struct operand_gradient {
 };
 
 template <int Operand, class Tensor>
-auto give(gradient_parts& to, const gradient_node& at, const Tensor& gradient) {
-  add_part(to, at, static_cast<std::size_t>(Operand), gradient.dynamic());
+auto give_gradient(gradient_parts& to, const gradient_node& at, const Tensor& gradient) {
+  add_gradient_part(to, at, static_cast<std::size_t>(Operand), gradient.dynamic());
   return boost::mp11::mp_list<operand_gradient<Operand, Tensor>>();
 }
 
@@ -90,7 +90,7 @@ template <class To>
 struct redistribute_back {
   template <class Gradient>
   static auto backward(const gradient_node& at, const std::tuple<Gradient>& g, gradient_parts& to) {
-    return give<0>(to, at, std::get<0>(g).template redistribute<To>());
+    return give_gradient<0>(to, at, std::get<0>(g).template redistribute<To>());
   }
 };
 

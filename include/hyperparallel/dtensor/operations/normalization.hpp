@@ -166,8 +166,8 @@ struct cross_entropy_back {
   template <class Gradient>
   static auto backward(const gradient_node& at, const std::tuple<Gradient>& g, gradient_parts& to) {
     const auto of = [&](const auto& d_losses) {
-      const Memory& all = memory_of<Memory>(at);
-      return give<0>(
+      const Memory& all = kept_memory<Memory>(at);
+      return give_gradient<0>(
           to, at,
           apply<ops::cross_entropy_gradient>(d_losses, all.logits.value(), all.largest, all.exponentials, all.labels));
     };
