@@ -110,9 +110,9 @@ void measure_checksum(std::size_t bytes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("What checks against silent corruption cost a step of training", "bench_corruption");
+  command_line::program app("What checks against silent corruption cost a step of training", "bench_corruption");
   int rounds = 7;
-  app.add_option("rounds", rounds, "of one step of every variant (default: 7)")->check(command_line::whole(1, 1000));
+  app.add_option("rounds", rounds, "of one step of every variant (default: 7)").check(command_line::whole(1, 1000));
   return command_line::run(app, argc, argv, [&] {
     std::printf("%-8s %9s", "strategy", "none, ms");
     for (int v = 1; v < variant_count; ++v) std::printf(" %8s", variants[v].name);

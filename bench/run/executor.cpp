@@ -301,13 +301,13 @@ int main(int argc, char** argv) {
   std::string part = "all";
   std::vector<double> microseconds{0, 1, 20};
   int busy = -1, threads = 2;
-  CLI::App app("Six task graphs on threads, beside other executors.", "bench_executor");
-  app.add_option("rounds", rounds, "samples of each executor")->check(command_line::whole(1, 1'000'000));
+  command_line::program app("Six task graphs on threads, beside other executors.", "bench_executor");
+  app.add_option("rounds", rounds, "samples of each executor").check(command_line::whole(1, 1'000'000));
   app.add_option("part", part, "only shapes with this in their name; all: every one");
-  app.add_option("microseconds", microseconds, "lengths of a task")->check(command_line::number(0, 1e6));
-  app.add_option("--threads", threads, "of every scheduler; even")->check(command_line::whole(2, 64));
+  app.add_option("microseconds", microseconds, "lengths of a task").check(command_line::number(0, 1e6));
+  app.add_option("--threads", threads, "of every scheduler; even").check(command_line::whole(2, 64));
   app.add_option("--busy", busy, "a process that never sleeps is pinned to this one of the two cores")
-      ->check(command_line::whole(0, 1));
+      .check(command_line::whole(0, 1));
   return command_line::run(app, argc, argv, [&] {
     if (static_cast<int>(hp::allowed_cores().size()) < threads)
       throw std::runtime_error("this bench needs a core a thread: " + std::to_string(threads));

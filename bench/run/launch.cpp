@@ -141,8 +141,8 @@ void measure(int ranks, int rounds, bench::quiet_gate& gate) {
 
 int main(int argc, char** argv) {
   int rounds = 31;
-  CLI::App app("A step launched as one plan, beside operator by operator.", "bench_launch");
-  app.add_option("rounds", rounds, "samples of each")->check(command_line::whole(1, 1'000'000));
+  command_line::program app("A step launched as one plan, beside operator by operator.", "bench_launch");
+  app.add_option("rounds", rounds, "samples of each").check(command_line::whole(1, 1'000'000));
   return command_line::run(app, argc, argv, [&] {
     if (hp::allowed_cores().size() < threads) throw std::runtime_error("this bench needs two cores");
     bench::quiet_gate gate(30);

@@ -261,9 +261,10 @@ int main(int argc, char** argv) {
     if (world.processes() != processes) throw std::runtime_error("this bench needs 8 processes");
     int rounds = 15;
     std::vector<std::int64_t> sizes{64, 256};
-    CLI::App app("Transports of moves between processes, beside MPI_Alltoallw.", "bench_mpi_redistribution");
-    app.add_option("rounds", rounds, "samples of each")->check(command_line::whole(1, 1'000'000));
-    app.add_option("sizes", sizes, "rows and columns")->check(command_line::whole<std::int64_t>(8, 1 << 20));
+    command_line::program app("Transports of moves between processes, beside MPI_Alltoallw.",
+                              "bench_mpi_redistribution");
+    app.add_option("rounds", rounds, "samples of each").check(command_line::whole(1, 1'000'000));
+    app.add_option("sizes", sizes, "rows and columns").check(command_line::whole(8, 1 << 20));
     app.parse(argc, argv);
     const pair_of_layouts pairs[] = {{"row8 -> col8", grid(3), grid(0)}, {"2x4 -> 4x2", grid(1), grid(2)}};
     for (const pair_of_layouts& pair : pairs)

@@ -124,9 +124,9 @@ void measure(int steps, int micro_batches) {
 
 int main(int argc, char** argv) {
   int steps = 9, micro_batches = 16;
-  CLI::App app("Steps of training with and without a memory budget, in turn.", "bench_offload");
-  app.add_option("steps", steps, "samples of each")->check(command_line::whole(1, 1'000'000));
-  app.add_option("micro_batches", micro_batches, "of a step")->check(command_line::whole(1, 1024));
+  command_line::program app("Steps of training with and without a memory budget, in turn.", "bench_offload");
+  app.add_option("steps", steps, "samples of each").check(command_line::whole(1, 1'000'000));
+  app.add_option("micro_batches", micro_batches, "of a step").check(command_line::whole(1, 1024));
   return command_line::run(app, argc, argv, [&] {
     measure(steps, micro_batches);
     return 0;

@@ -206,8 +206,8 @@ void compare_on_a_training_step() {
 
 int main(int argc, char** argv) {
   int programs = 200;
-  CLI::App app("The planner of memory tiers beside what others do.", "bench_offload_planners");
-  app.add_option("programs", programs, "random periods")->check(command_line::whole(1, 1'000'000));
+  command_line::program app("The planner of memory tiers beside what others do.", "bench_offload_planners");
+  app.add_option("programs", programs, "random periods").check(command_line::whole(1, 1'000'000));
   return command_line::run(app, argc, argv, [&] {
     compare_on_random_periods(programs);
     compare_on_a_training_step();

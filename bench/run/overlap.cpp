@@ -223,9 +223,9 @@ void measure(int rounds, double bound) {
 int main(int argc, char** argv) {
   int rounds = 9;
   double bound = 1.7;
-  CLI::App app("An expert's feed-forward network on one AIC and one AIV worker.", "bench_overlap");
-  app.add_option("rounds", rounds, "samples of each order")->check(command_line::whole(1, 1'000'000));
-  app.add_option("bound", bound, "(AIC + AIV) / max")->check(command_line::number(1.01, 2));
+  command_line::program app("An expert's feed-forward network on one AIC and one AIV worker.", "bench_overlap");
+  app.add_option("rounds", rounds, "samples of each order").check(command_line::whole(1, 1'000'000));
+  app.add_option("bound", bound, "(AIC + AIV) / max").check(command_line::number(1.01, 2));
   return command_line::run(app, argc, argv, [&] {
     if (hp::allowed_cores().size() < 2) throw std::runtime_error("this bench needs two cores");
     bench::one_thread_for_each_product();

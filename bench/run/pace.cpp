@@ -173,14 +173,14 @@ int main(int argc, char** argv) {
   int rounds = 5;
   double seconds = 1;
   bool of_pipelines = false, of_tiles = false, of_groups = false;
-  CLI::App app("Runs at the pace of simulated hardware against the clock of their plans.", "bench_pace");
-  app.add_option("rounds", rounds, "steps of each program")->check(command_line::whole(1, 1000));
-  app.add_option("seconds", seconds, "of a step of the fastest program")->check(command_line::number(0.01, 1000));
-  CLI::Option* const pipelined =
+  command_line::program app("Runs at the pace of simulated hardware against the clock of their plans.", "bench_pace");
+  app.add_option("rounds", rounds, "steps of each program").check(command_line::whole(1, 1000));
+  app.add_option("seconds", seconds, "of a step of the fastest program").check(command_line::number(0.01, 1000));
+  const command_line::option pipelined =
       app.add_flag("--pipelines", of_pipelines, "schedules of a pipeline instead of strategies");
-  CLI::Option* const tiled =
-      app.add_flag("--tiles", of_tiles, "strategies without tiles and in tiles")->excludes(pipelined);
-  app.add_flag("--groups", of_groups, "sub-models on groups of ranks")->excludes(pipelined)->excludes(tiled);
+  const command_line::option tiled =
+      app.add_flag("--tiles", of_tiles, "strategies without tiles and in tiles").excludes(pipelined);
+  app.add_flag("--groups", of_groups, "sub-models on groups of ranks").excludes(pipelined).excludes(tiled);
   return command_line::run(app, argc, argv, [&] {
     if (of_groups) return measure(rounds, seconds, groups(), {});
     return of_tiles ? measure(rounds, seconds, tiles(), slow_hardware())

@@ -107,8 +107,8 @@ double time_ms(Run& run) {
 
 int main(int argc, char** argv) {
   int rounds = 31;
-  CLI::App app("The start of a world whose plan is a constant, beside one that plans.", "bench_start");
-  app.add_option("rounds", rounds, "samples of each")->check(command_line::whole(1, 1'000'000));
+  command_line::program app("The start of a world whose plan is a constant, beside one that plans.", "bench_start");
+  app.add_option("rounds", rounds, "samples of each").check(command_line::whole(1, 1'000'000));
   return command_line::run(app, argc, argv, [&] {
     if (start_constant_plan() != start_planning()) throw std::runtime_error("the two have not the same tasks");
     bench::quiet_gate gate(30);

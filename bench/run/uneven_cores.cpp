@@ -135,13 +135,14 @@ void compare(const shape& s, int threads, int rounds) {
 int main(int argc, char** argv) {
   int threads = 16, slow = 2, rounds = 3;
   double speed = 0.7, milliseconds = 5;
-  CLI::App app("Three task graphs on simulated cores of uneven speed, beside oneTBB.", "bench_uneven_cores");
-  app.add_option("--threads", threads, "simulated cores, even")->check(command_line::whole(2, 64));
-  app.add_option("--slow", slow, "of them are slow; 0: speeds are spread evenly")->check(command_line::whole(0, 64));
+  command_line::program app("Three task graphs on simulated cores of uneven speed, beside oneTBB.",
+                            "bench_uneven_cores");
+  app.add_option("--threads", threads, "simulated cores, even").check(command_line::whole(2, 64));
+  app.add_option("--slow", slow, "of them are slow; 0: speeds are spread evenly").check(command_line::whole(0, 64));
   app.add_option("--speed", speed, "of the slow ones, or the least; others have 1")
-      ->check(command_line::number(0.01, 1));
-  app.add_option("--milliseconds", milliseconds, "of a task at full speed")->check(command_line::number(0.1, 1000));
-  app.add_option("--rounds", rounds, "of each executor")->check(command_line::whole(1, 1000));
+      .check(command_line::number(0.01, 1));
+  app.add_option("--milliseconds", milliseconds, "of a task at full speed").check(command_line::number(0.1, 1000));
+  app.add_option("--rounds", rounds, "of each executor").check(command_line::whole(1, 1000));
   return command_line::run(app, argc, argv, [&] {
     if (!bench::has_tbb) throw std::runtime_error("this bench compares with oneTBB, which was not found");
     if (threads % 2 != 0 || slow > threads)

@@ -16,8 +16,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <hyperparallel/kernels/keyed_random.hpp>
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/table.hpp>
@@ -170,24 +168,24 @@ int run(const options& o) {
 int main(int argc, char** argv) {
   options o;
   constexpr std::int64_t most_bytes = 64 * hp::GiB;
-  CLI::App app("Decodes with a cache of keys and values that is larger than its budget of HBM.", "long_context");
-  app.add_option("--layers", o.layers, "(default: 4)")->check(whole(1, 128));
-  app.add_option("--sequence", o.sequence, "positions of the prompt (default: 4096)")
-      ->check(whole<std::int64_t>(1, 1 << 24));
-  app.add_option("--tokens", o.tokens, "to decode (default: 32)")->check(whole<std::int64_t>(1, 1 << 20));
-  app.add_option("--budget", o.budget, "of HBM, in bytes, or 6M (default)")->transform(command_line::bytes(most_bytes));
+  command_line::program app("Decodes with a cache of keys and values that is larger than its budget of HBM.",
+                            "long_context");
+  app.add_option("--layers", o.layers, "(default: 4)").check(whole(1, 128));
+  app.add_option("--sequence", o.sequence, "positions of the prompt (default: 4096)").check(whole(1, 1 << 24));
+  app.add_option("--tokens", o.tokens, "to decode (default: 32)").check(whole(1, 1 << 20));
+  app.add_option("--budget", o.budget, "of HBM, in bytes, or 6M (default)").transform(command_line::bytes(most_bytes));
   app.add_option("--capacity", o.capacity, "of the slower tier, in bytes, or 64M (default)")
-      ->transform(command_line::bytes(most_bytes));
+      .transform(command_line::bytes(most_bytes));
   app.add_option("--bandwidth", o.bandwidth, "of either direction between the tiers, in GB/s (default: 4)")
-      ->check(command_line::number(1e-3, 1e6));
-  app.add_option("--latency", o.latency, "of a copy, in us (default: 10)")->check(command_line::number(0, 1e6));
-  app.add_option("--seed", o.seed, "of weights and prompt (default: 1)")->check(command_line::seed());
-  app.final_callback([&] {
+      .check(command_line::number(1e-3, 1e6));
+  app.add_option("--latency", o.latency, "of a copy, in us (default: 10)").check(command_line::number(0, 1e6));
+  app.add_option("--seed", o.seed, "of weights and prompt (default: 1)").check(command_line::seed());
+  return command_line::run(app, argc, argv, [&] {
     try {
       checked_plan(o);
     } catch (const std::invalid_argument& e) {
-      throw CLI::ValidationError(e.what());
+      throw command_line::bad_arguments(e.what());
     }
+    return run(o);
   });
-  return command_line::run(app, argc, argv, [&] { return run(o); });
 }

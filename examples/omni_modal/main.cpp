@@ -146,25 +146,28 @@ int run(const options& o) {
 int main(int argc, char** argv) {
   using command_line::whole;
   options o;
-  CLI::App app("Trains towers of text, images and sound and their fusion on groups of ranks.", "omni_modal");
-  CLI::Option* const placement = app.add_option("--placement", o.placement, "by name, see --list (default: by-load)");
-  CLI::Option* const groups =
+  command_line::program app("Trains towers of text, images and sound and their fusion on groups of ranks.",
+                            "omni_modal");
+  const command_line::option placement =
+      app.add_option("--placement", o.placement, "by name, see --list (default: by-load)");
+  const command_line::option groups =
       app.add_option("--groups", o.groups, "a file of process groups (docs/reference/process-groups.md)")
-          ->excludes(placement);
-  app.add_option("--table", o.table, "of a file with several (default: the first)")->needs(groups);
+          .excludes(placement);
+  app.add_option("--table", o.table, "of a file with several (default: the first)").needs(groups);
   app.add_option("--strategies", o.strategies, "of the file's groups, in their order, as tp,zero1 (default: zero1)")
-      ->delimiter(',')
-      ->needs(groups);
-  CLI::Option* const steps = app.add_option("--steps", o.steps, "of training (default: 5)")->check(whole(1, 1'000'000));
-  app.add_option("--micro-batches", o.micro_batches, "of a step (default: 4)")->check(whole(1, 1024));
-  app.add_option("--threads", o.threads, "that simulate the ranks (default: all cores)")->check(whole(0, 64));
+      .delimiter(',')
+      .needs(groups);
+  const command_line::option steps =
+      app.add_option("--steps", o.steps, "of training (default: 5)").check(whole(1, 1'000'000));
+  app.add_option("--micro-batches", o.micro_batches, "of a step (default: 4)").check(whole(1, 1024));
+  app.add_option("--threads", o.threads, "that simulate the ranks (default: all cores)").check(whole(0, 64));
   app.add_option("--trace", o.trace, "writes what the clock says of all groups to this file, for Perfetto or hp trace");
   app.add_flag("--f64", o.doubles, "compute in doubles");
-  CLI::Option* const compare =
+  const command_line::option compare =
       app.add_flag("--compare", o.compare, "train on one device as well and compare every loss");
   app.add_flag("--large", o.large, "the clock alone, of a model of half a billion parameters on H100")
-      ->excludes(steps)
-      ->excludes(compare);
+      .excludes(steps)
+      .excludes(compare);
   app.add_flag("--list", o.list, "list the placements");
   return command_line::run(app, argc, argv, [&] { return run(o); });
 }

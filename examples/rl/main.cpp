@@ -52,17 +52,17 @@ int run(const rl::rl_options& o) {
 
 int main(int argc, char** argv) {
   rl::rl_options o;
-  CLI::App app("Learns by reinforcement, rollout beside training on groups of ranks.", "rl");
+  command_line::program app("Learns by reinforcement, rollout beside training on groups of ranks.", "rl");
   app.add_option("--placement", o.placement, "colocated, disjoint, unequal, overlapping, inside (default: disjoint)");
-  app.add_option("--steps", o.steps, "of training (default: 300)")->check(whole(1, 1'000'000));
+  app.add_option("--steps", o.steps, "of training (default: 300)").check(whole(1, 1'000'000));
   app.add_option("--staleness", o.staleness, "updates that a rollout's weights may lack (default: 0)")
-      ->check(whole(0, 64));
+      .check(whole(0, 64));
   app.add_flag("--newest", o.newest, "a rollout takes the newest weights that are there");
-  app.add_option("--threads", o.threads, "that fire programs (default: one a row)")->check(whole(0, 64));
-  app.add_option("--seed", o.seed, "of first values, prompts and answers (default: 1)")->check(command_line::seed());
-  app.add_option("--rate", o.rate, "of learning (default: 0.003)")->check(command_line::number(1e-9, 1e3));
+  app.add_option("--threads", o.threads, "that fire programs (default: one a row)").check(whole(0, 64));
+  app.add_option("--seed", o.seed, "of first values, prompts and answers (default: 1)").check(command_line::seed());
+  app.add_option("--rate", o.rate, "of learning (default: 0.003)").check(command_line::number(1e-9, 1e3));
   app.add_option("--at-least", o.at_least, "reward of the last steps, or exit status 1")
-      ->check(command_line::number(0, 1));
+      .check(command_line::number(0, 1));
   app.add_flag("--compare", o.compare, "also under all placements: bit by bit");
   app.add_option("--trace", o.trace, "writes the firings for Perfetto");
   return command_line::run(app, argc, argv, [&] { return run(o); });

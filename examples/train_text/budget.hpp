@@ -13,7 +13,7 @@
 #include <hyperparallel/lowering/offloaded_program.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
-#include "../command_line.hpp"
+#include "../written_numbers.hpp"
 #include "options.hpp"
 
 namespace train_text {

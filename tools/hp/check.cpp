@@ -170,10 +170,10 @@ int run(const choice& c) {
 
 }  // namespace
 
-hp_tool::work hp_tool::add_check(CLI::App& app) {
+hp_tool::work hp_tool::add_check(command_line::command app) {
   const auto c = std::make_shared<choice>();
   decoder_plans::add_question(app, *c);
-  app.add_option("--from", c->from, "the launch line, as hp plan reads it")->required();
+  app.add_option("--from", c->from, "the launch line, as hp plan reads it").required();
   decoder_plans::add_stack(app, *c, "the line's");
   app.add_option_function<std::int64_t>(
          "--sequence",
@@ -182,7 +182,7 @@ hp_tool::work hp_tool::add_check(CLI::App& app) {
            c->sequence_is_said = true;
          },
          "tokens in a sequence, in place of the line's")
-      ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
+      .check(command_line::whole(1, hyperparallel::largest_plan_number));
   decoder_plans::add_device_options(app, *c);
   add_json(app, c->as_json);
   app.footer(

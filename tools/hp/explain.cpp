@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <hyperparallel/report/draw_layout.hpp>
 #include <hyperparallel/report/explain_relocation.hpp>
 #include <hyperparallel/report/format_choice.hpp>
@@ -234,7 +232,7 @@ void explain(const request& given) {
 
 }  // namespace
 
-hp_tool::work hp_tool::add_explain(CLI::App& app) {
+hp_tool::work hp_tool::add_explain(command_line::command app) {
   const auto given = std::make_shared<request>();
   struct needed {
     const char *name, *expected;
@@ -248,9 +246,9 @@ hp_tool::work hp_tool::add_explain(CLI::App& app) {
       {"--dtype", "the type of its elements, as in f32", &request::dtype}};
   for (const needed& n : all) app.add_option(n.name, (*given).*n.value, n.expected);
   app.add_option("--partial", given->partial, "axes along which the source is partial, as in x:sum")
-      ->allow_extra_args(false);
+      .allow_extra_args(false);
   app.add_option("--to-partial", given->to_partial, "axes along which the target is to be partial")
-      ->allow_extra_args(false);
+      .allow_extra_args(false);
   app.add_option("--to-mesh", given->to_mesh, "the target's mesh, where it is another one");
   app.add_option("--to-shape", given->to_shape, "the target's shape, where the tensor is reshaped");
   app.add_option("--to-ranks", given->to_ranks, "the rank of each position of the target's mesh");
@@ -268,7 +266,7 @@ hp_tool::work hp_tool::add_explain(CLI::App& app) {
       "that any program receives, all ways to carry it out with their prices, and who holds what before and after.\n\n"
       "hp explain --mesh x=2,y=4 --from x,None --to \"None,(y,x)\" --shape 64x64 --dtype f32\n\n"
       "Exit status: 0 explained, 1 the output is full, 2 bad input.");
-  return [given, &app] {
+  return [given, app] {
     for (const needed& n : all)
       if (app.count(n.name) == 0) throw bad_input(std::string(n.name) + " is missing; expected " + n.expected);
     try {

@@ -13,7 +13,6 @@
 
 #include <hyperparallel/io/io_error.hpp>
 
-#include "../../examples/command_line.hpp"
 #include "subcommand.hpp"
 
 namespace {
@@ -26,16 +25,13 @@ std::string known_commands() {
 
 /// What the parser has to say of `app` or the command of it that is named, with the options that there are; of an option
 /// of one value in our words.
-std::string trouble_of(const CLI::ParseError& e, const CLI::App& app) {
+std::string trouble_of(const command_line::bad_arguments& e, const command_line::command& app) {
   const std::string said = e.what(), named = said.substr(0, said.find(':'));
   if (said.starts_with(named + ": At Most 1 required")) return named + ": is given more than once";
   if (said.starts_with(named + ": 1 required")) return named + ": a value is missing";
-  if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return said;
-  const CLI::App* last = &app;
-  while (!last->get_subcommands().empty()) last = last->get_subcommands().back();
+  if (!e.is_unknown) return said;
   std::string known;
-  for (const CLI::Option* option : last->get_options())
-    known += (known.empty() ? "; known: " : ", ") + option->get_name();
+  for (const std::string& option : app.known_options()) known += (known.empty() ? "; known: " : ", ") + option;
   return said + known;
 }
 
@@ -47,39 +43,34 @@ int refused(const std::string& speaker, const std::string& why, int status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("HyperParallel on the command line.", "hp");
+  command_line::program app("HyperParallel on the command line.", "hp");
   app.footer(
       "hp SUBCOMMAND --help says what a subcommand reads and prints.\nExit status: 0 good, 1 the answer is no, 2 bad "
       "input.");
   app.require_subcommand(0, 1);
-  std::vector<CLI::App*> command;
+  std::vector<command_line::command> commands;
   std::vector<hp_tool::work> work;
   for (const hp_tool::subcommand& s : hp_tool::subcommands) {
-    command.push_back(app.add_subcommand(s.name, s.summary));
-    work.push_back(s.add(*command.back()));
+    commands.push_back(app.add_subcommand(s.name, s.summary));
+    work.push_back(s.add(commands.back()));
   }
   const std::string named = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
   std::size_t chosen = 0;
-  while (chosen < command.size() && command[chosen]->get_name() != named) ++chosen;
-  const bool known = chosen < command.size();
+  while (chosen < commands.size() && commands[chosen].get_name() != named) ++chosen;
+  const bool known = chosen < commands.size();
   const std::string speaker = known ? "hp " + named : "hp";
   try {
     if (!known && !named.empty()) throw hp_tool::bad_input("'" + named + "': no such command" + known_commands());
-    for (CLI::App* one : command) {
-      command_line::detail::require_checks(*one);
-      for (const CLI::App* nested : one->get_subcommands({})) command_line::detail::require_checks(*nested);
-    }
     app.parse(argc, argv);
-    command_line::detail::require_values(app);
     if (!known) throw hp_tool::bad_input("no command is named" + known_commands());
     const int status = work[chosen]();
     const int written = finished(speaker.c_str());
     return status != 0 ? status : written;
-  } catch (const CLI::CallForHelp&) {
+  } catch (const command_line::help_request&) {
     std::fputs(app.help().c_str(), stdout);
     return finished(speaker.c_str());
-  } catch (const CLI::ParseError& e) {
-    return refused(speaker, trouble_of(e, known ? *command[chosen] : app), 2);
+  } catch (const command_line::bad_arguments& e) {
+    return refused(speaker, trouble_of(e, known ? commands[chosen] : app), 2);
   } catch (const hp_tool::bad_input& e) {
     return refused(speaker, e.what(), 2);
   } catch (const hp_tool::answer_is_no& e) {

@@ -16,16 +16,16 @@
 #include "offload/choice.hpp"
 #include "subcommand.hpp"
 
-hp_tool::work hp_tool::add_offload(CLI::App& app) {
+hp_tool::work hp_tool::add_offload(command_line::command app) {
   const auto c = std::make_shared<offload_plans::choice>();
   app.add_option("--model", c->model, "llama, qwen, deepseek or all")
-      ->check(CLI::IsMember({"llama", "qwen", "deepseek", "all"}));
-  app.add_option("--devices", c->devices, "dies; several are compared")->check(command_line::whole(1, 4096));
+      .check(command_line::one_of({"llama", "qwen", "deepseek", "all"}));
+  app.add_option("--devices", c->devices, "dies; several are compared").check(command_line::whole(1, 4096));
   app.add_option("--sequences", c->sequences, "of 4096 tokens in a step of training; 0: eight a die")
-      ->check(command_line::whole(0, 1 << 20));
+      .check(command_line::whole(0, 1 << 20));
   app.add_option("--bandwidth", c->bandwidth, "of the host's memory, GB/s a die and way")
-      ->check(command_line::whole(1, 1'000'000));
-  app.add_option("--memory", c->memory, "of a die, GiB")->check(command_line::whole(1, 1 << 20));
+      .check(command_line::whole(1, 1'000'000));
+  app.add_option("--memory", c->memory, "of a die, GiB").check(command_line::whole(1, 1 << 20));
   app.add_flag("--account", c->account, "what the last plan keeps, and what leaves");
   add_json(app, c->as_json);
   app.footer(

@@ -69,10 +69,10 @@ int run(const choice& c) {
 
 }  // namespace
 
-hp_tool::work hp_tool::add_plan(CLI::App& app) {
+hp_tool::work hp_tool::add_plan(command_line::command app) {
   const auto c = std::make_shared<choice>();
   decoder_plans::add_question(app, *c);
-  CLI::Option* const fix = app.add_option(
+  const command_line::option fix = app.add_option(
       "--fix", c->fixes,
       "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), copies (of what zero shards), micro_batches, recompute "
       "(none, selective, full, or modules: layernorm+moe_act), lora (rank of adapters that alone are trained), lora_on "
@@ -84,7 +84,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "and are updated in the host's memory); without it the fastest plan is "
       "searched "
       "for");
-  CLI::Option* const from =
+  const command_line::option from =
       app.add_option(
              "--from", c->from,
              "a launch line of Megatron-LM, as its shell script or a file of its arguments, FILE.toml of torchtitan or "
@@ -92,17 +92,17 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
              "JSON or a "
              "script: degrees, batch, sequence, recomputation, precision and optimizer are read of it; sets --stack "
              "unless said")
-          ->excludes(fix);
+          .excludes(fix);
   app.add_option("--effort", c->effort, "seconds that a search may take (default: 20)")
-      ->check(command_line::whole(1, 86400));
+      .check(command_line::whole(1, 86400));
   app.add_option("--why", c->why, "of a search: why plan 1 beats the plan of this number")
-      ->check(command_line::whole(2, decoder_plans::search_rows));
-  CLI::Option* const batch =
+      .check(command_line::whole(2, decoder_plans::search_rows));
+  const command_line::option batch =
       app.add_option(
              "--batch", c->batch,
              "sequences in a step (default: with --fix one for each data rank and micro-batch, else 4 a device)")
-          ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
-  from->excludes(batch);
+          .check(command_line::whole(1, hyperparallel::largest_plan_number));
+  from.excludes(batch);
   app.add_option_function<std::int64_t>(
          "--sequence",
          [c](std::int64_t tokens) {
@@ -110,10 +110,10 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
            c->sequence_is_said = true;
          },
          "tokens in a sequence (default: 4096, with --from what the file says)")
-      ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
+      .check(command_line::whole(1, hyperparallel::largest_plan_number));
   decoder_plans::add_device_options(app, *c);
   decoder_plans::add_stack(app, *c, "the first");
-  CLI::Option* const precision =
+  const command_line::option precision =
       app.add_option("--precision", c->precision,
                      decoder_plans::known_format_names() +
                          " (f32 parameters by default): formats of products and parameters; with a "
@@ -123,22 +123,23 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "a run of your own that calibrates the rest: [PLAN:]step=SECONDS,memory=BYTES; PLAN as --fix reads it (default: "
       "that of --fix), beside it devices, batch and sequence (default: those of the command); memory is what the "
       "allocator has reserved at most");
-  app.add_option(
-         "--groups", c->groups,
-         "modules on process groups: a table of FILE.json is checked and priced, 'search' finds the fastest for "
-         "embedding, halves of the layers and head")
-      ->excludes(from)
-      ->excludes(precision);
+  const command_line::option groups =
+      app.add_option(
+             "--groups", c->groups,
+             "modules on process groups: a table of FILE.json is checked and priced, 'search' finds the fastest for "
+             "embedding, halves of the layers and head")
+          .excludes(from)
+          .excludes(precision);
   app.add_option("--strategies", c->strategies,
                  "of --groups: of the file's groups, in their order, or those to search among (default: zero1; zero1, "
                  "zero3, tp and dp-tp)")
-      ->delimiter(',')
-      ->needs("--groups");
+      .delimiter(',')
+      .needs(groups);
   app.add_option("--to", c->to, "the plan in the words of a framework's launch line")
-      ->check(CLI::IsMember(decoder_plans::framework_names()));
+      .check(command_line::one_of(decoder_plans::framework_names()));
   app.add_option("--convention", c->convention,
                  "megatron_2022: memory by the closed forms of Korthikanti et al., 2205.05198, beside the account")
-      ->check(CLI::IsMember({"megatron_2022"}));
+      .check(command_line::one_of({"megatron_2022"}));
   add_json(app, c->as_json);
   add_page(app, c->page);
   app.footer(
@@ -167,6 +168,6 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "[...]}\n"
       "hp plan config.json --devices 64 --fix tp=8,pp=4,micro_batches=16,recompute=full --batch 256 --json\n\n"
       "Exit status: 0 a plan fits, if tightly, 1 none does or the plan cannot be, 2 bad input.");
-  precision->excludes(from);
+  precision.excludes(from);
   return [c] { return run(*c); };
 }

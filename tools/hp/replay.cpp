@@ -8,8 +8,6 @@
 // Where a file is unreadable or a line of it no JSON, nothing is printed but why. A vector that cannot be read (a key that is not
 // known or is missing, a number out of range) fails; the first of them is also a line on the error stream, and the exit status 2.
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -151,7 +149,7 @@ json json_of(const replayed_file& f, const request& given) {
 
 }  // namespace
 
-hp_tool::work hp_tool::add_replay(CLI::App& app) {
+hp_tool::work hp_tool::add_replay(command_line::command app) {
   const auto given = std::make_shared<request>();
   app.add_option("FILE", given->files, "JSON Lines files");
   app.add_flag("--verbose,-v", given->verbose, "list failures with their reasons and skipped kinds");

@@ -134,13 +134,13 @@ int run(const request& given) {
 
 }  // namespace
 
-hp_tool::work hp_tool::add_reshard(CLI::App& app) {
+hp_tool::work hp_tool::add_reshard(command_line::command app) {
   const auto given = std::make_shared<request>();
   rs::reshard_request& w = given->what;
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   w.limits.threads = std::clamp(cores, 1, 8);
-  app.add_option("SRC", w.source, "a .safetensors file, or a folder of a checkpoint")->required();
-  app.add_option("DST", w.target, "what is written: a folder, or a .safetensors file; it is not there yet")->required();
+  app.add_option("SRC", w.source, "a .safetensors file, or a folder of a checkpoint").required();
+  app.add_option("DST", w.target, "what is written: a folder, or a .safetensors file; it is not there yet").required();
   app.add_option("--from", w.from, "the source's layout: tp=2,ep=4,pp=2, whole, or a JSON file; default: its own");
   app.add_option("--to", w.to, "the target's layout; default: whole");
   app.add_option("--from-map", w.from_map,
@@ -152,23 +152,23 @@ hp_tool::work hp_tool::add_reshard(CLI::App& app) {
                  "of floats: f32, f16, bf16, f64, or f8_e4m3 and f8_e5m2 with scales; scales that the source has are\n"
                  "applied; default: as they are");
   app.add_option("--keep", w.keep, "tensors whose type stays, as *norm.weight; may be given more than once")
-      ->take_all()
-      ->allow_extra_args(false);
+      .take_all()
+      .allow_extra_args(false);
   app.add_option_function<std::string>(
          "--scales", [&w](const std::string& s) { w.scale_block = s == "tensor" ? 0 : 128; },
          "of 8-bit floats one for 128 x 128 elements (block) or for each tensor (tensor)")
-      ->check(CLI::IsMember({"block", "tensor"}));
+      .check(command_line::one_of({"block", "tensor"}));
   app.add_option("--leave-out", w.left_out,
                  "tensors that may be lost, as *rotary_emb.inv_freq; may be given more than once")
-      ->take_all()
-      ->allow_extra_args(false);
+      .take_all()
+      .allow_extra_args(false);
   app.add_option("--max-memory", w.limits.max_memory, "of all buffers; default 1GiB")
-      ->transform(command_line::bytes(std::int64_t{1} << 50, 1));
+      .transform(command_line::bytes(std::int64_t{1} << 50, 1));
   app.add_option("--max-file", w.largest_file, "of files of a whole checkpoint; default 5 000 000 000 bytes")
-      ->transform(command_line::bytes(std::int64_t{1} << 50, 1));
-  app.add_option("--threads", w.limits.threads, "that read and write")->check(command_line::whole<int>(1, 256));
-  app.add_flag("--dry-run", given->dry, "plans, proves and prints; writes nothing")->disable_flag_override();
-  app.add_flag("--quiet", given->quiet, "no progress on the error stream")->disable_flag_override();
+      .transform(command_line::bytes(std::int64_t{1} << 50, 1));
+  app.add_option("--threads", w.limits.threads, "that read and write").check(command_line::whole(1, 256));
+  app.add_flag("--dry-run", given->dry, "plans, proves and prints; writes nothing").disable_flag_override();
+  app.add_flag("--quiet", given->quiet, "no progress on the error stream").disable_flag_override();
   add_json(app, given->as_json);
   app.footer(
       "Reads headers, plans which byte of the target is which of the source, proves that each is written once, then\n"

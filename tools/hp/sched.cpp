@@ -14,8 +14,6 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "../../examples/command_line.hpp"
 #include "json_output.hpp"
 #include "sched/check.hpp"
@@ -41,17 +39,17 @@ bool read_numbers(std::string_view text, std::vector<std::int64_t>& numbers) {
   }
 }
 
-void add_make(CLI::App& app, sched::make_request& given) {
+void add_make(command_line::command app, sched::make_request& given) {
   app.add_option("NAME", given.name, "one of hp sched list; capitals and signs do not matter");
-  app.add_option("--ranks", given.ranks, "P")->check(command_line::whole(1, sched::most_ranks));
-  app.add_option("--micro-batches", given.micro_batches, "m")->check(command_line::whole(1, sched::most_micro_batches));
+  app.add_option("--ranks", given.ranks, "P").check(command_line::whole(1, sched::most_ranks));
+  app.add_option("--micro-batches", given.micro_batches, "m").check(command_line::whole(1, sched::most_micro_batches));
   app.add_option("--chunks", given.chunks, "stages on a rank; unless given, as many as the schedule insists on, or 1")
-      ->check(command_line::whole(1, sched::most_chunks));
+      .check(command_line::whole(1, sched::most_chunks));
   app.add_flag("--idle,!--no-idle", given.idle, "with the idle cells of torch's tables (default), or without")
-      ->disable_flag_override();
+      .disable_flag_override();
   app.add_flag("--transfers", given.transfers,
                "as torch runs it: with sends, receives and actions of parameters, and without idle cells")
-      ->disable_flag_override();
+      .disable_flag_override();
   app.add_option("--output", given.output, "a file in place of standard output");
   app.add_flag("--force", given.force, "overwrites the file where it exists");
   app.footer(
@@ -62,27 +60,25 @@ void add_make(CLI::App& app, sched::make_request& given) {
 }
 
 /// What says how a table is read and timed, but for the file itself.
-void add_reading(CLI::App& app, sched::check_request& given) {
+void add_reading(command_line::command app, sched::check_request& given) {
   app.add_option("--placement", given.placement,
                  "where stages lie: s mod P, there and back, both ways on two ranks each, or where their F stand")
-      ->check(CLI::IsMember({"loop", "v", "both", "inferred"}));
+      .check(command_line::one_of({"loop", "v", "both", "inferred"}));
   app.add_option("--micro-batches", given.micro_batches, "unless given, as many as the largest in the table says")
-      ->check(command_line::whole(1, sched::most_micro_batches));
+      .check(command_line::whole(1, sched::most_micro_batches));
   const auto times = [&given](const std::string& text) {
     return read_numbers(text, given.times) && given.times.size() == 3
                ? std::string()
                : "'" + text + "' is no three whole numbers from 0 to " + std::to_string(most_time) + ", as in 1,1,1";
   };
-  app.add_option("--times", "of F, I and W of a stage, as in 1,1,1 (default)")
-      ->type_name("F,I,W")
-      ->check(CLI::Validator(times, ""));
+  app.add_option("--times", "of F, I and W of a stage, as in 1,1,1 (default)").type_name("F,I,W").check(times);
   app.add_option("--latency", given.latency, "of a hop between ranks, which occupies nothing")
-      ->check(command_line::whole<std::int64_t>(0, most_time));
+      .check(command_line::whole(0, most_time));
   app.add_option("--overlapped", given.overlapped, "time of a pair; unless given, as long as one after the other")
-      ->check(command_line::whole<std::int64_t>(0, most_time));
+      .check(command_line::whole(0, most_time));
 }
 
-void add_schedule_check(CLI::App& app, sched::check_request& given) {
+void add_schedule_check(command_line::command app, sched::check_request& given) {
   app.add_option("FILE", given.file, "a table; '-' is standard input");
   add_reading(app, given);
   const auto transport = [&given](const std::string& text) {
@@ -94,8 +90,8 @@ void add_schedule_check(CLI::App& app, sched::check_request& given) {
   app.add_option("--transport",
                  "what sends and receives wait for: unbounded, ordered, buffered=K or blocking; unless given, ordered "
                  "of a table with transfers, unbounded of others")
-      ->type_name("TRANSPORT")
-      ->check(CLI::Validator(transport, ""));
+      .type_name("TRANSPORT")
+      .check(transport);
   hp_tool::add_json(app, given.as_json);
   app.footer(
       "Reads a table of torch.distributed.pipelining. Prints whether each action stands once, on the rank of its "
@@ -109,13 +105,13 @@ void add_schedule_check(CLI::App& app, sched::check_request& given) {
       "Exit status: 0 safe, 1 not safe, 2 bad input.");
 }
 
-void add_draw(CLI::App& app, sched::draw_request& given) {
+void add_draw(command_line::command app, sched::draw_request& given) {
   app.add_option("FILE|NAME", given.read.file, "a table, '-' for standard input; or one of hp sched list");
-  app.add_option("--ranks", given.ranks, "P, of a NAME")->check(command_line::whole(1, sched::most_ranks));
+  app.add_option("--ranks", given.ranks, "P, of a NAME").check(command_line::whole(1, sched::most_ranks));
   app.add_option("--chunks", given.chunks, "stages on a rank, of a NAME; as in hp sched make")
-      ->check(command_line::whole(1, sched::most_chunks));
+      .check(command_line::whole(1, sched::most_chunks));
   add_reading(app, given.read);
-  app.add_option("--width", given.width, "characters of a line (default 120)")->check(command_line::whole(20, 10'000));
+  app.add_option("--width", given.width, "characters of a line (default 120)").check(command_line::whole(20, 10'000));
   app.add_option("--svg", given.svg, "writes an SVG drawing to this file, and no text");
   app.add_option("--html", given.html, "writes a page with zoom and search to this file, and no text");
   app.add_option("--trace", given.trace,
@@ -130,38 +126,38 @@ void add_draw(CLI::App& app, sched::draw_request& given) {
       "Exit status: 0 drawn, 1 not safe or the output is full, 2 bad input.");
 }
 
-void add_list(CLI::App& app, bool& as_json) {
+void add_list(command_line::command app, bool& as_json) {
   hp_tool::add_json(app, as_json);
   app.footer(
       "Reads nothing. Prints the schedules that hp sched make knows.\n\nhp sched list\n\n"
       "Exit status: 0 listed, 1 the output is full, 2 bad input.");
 }
 
-void add_split(CLI::App& app, sched::split_request& given) {
+void add_split(command_line::command app, sched::split_request& given) {
   app.add_option("--layers", given.layers, "of the model, without embedding and loss")
-      ->check(command_line::whole(1, sched::most_layers));
+      .check(command_line::whole(1, sched::most_layers));
   app.add_option("--stages", given.stages, "ranks times stages on each")
-      ->check(command_line::whole(1, sched::most_layers));
+      .check(command_line::whole(1, sched::most_layers));
   const auto weights = [&given](const std::string& text) {
     return read_numbers(text, given.weights)
                ? std::string()
                : "'" + text + "' is no list of whole numbers from 0 to " + std::to_string(most_time) + ", as in 3,3,4";
   };
   app.add_option("--weights", "of the layers, in any one unit; unless given, all weigh 1")
-      ->type_name("W,W,...")
-      ->check(CLI::Validator(weights, ""));
+      .type_name("W,W,...")
+      .check(weights);
   app.add_option("--embedding", given.embedding, "weight of what stands before the first layer")
-      ->check(command_line::whole<std::int64_t>(0, most_time));
+      .check(command_line::whole(0, most_time));
   app.add_option("--loss", given.loss, "weight of what stands behind the last layer")
-      ->check(command_line::whole<std::int64_t>(0, most_time));
+      .check(command_line::whole(0, most_time));
   app.add_option(
          "--check", given.checked,
          "a layout of Megatron, as 'Et|(tt|)*30L': its stages, and whether the heaviest is the least there can be")
-      ->type_name("LAYOUT");
+      .type_name("LAYOUT");
   app.add_option("--mtp", given.prediction, "weight of an m of --check (default 1)")
-      ->check(command_line::whole<std::int64_t>(0, most_time));
+      .check(command_line::whole(0, most_time));
   app.add_option("--format", given.format, "a string of Megatron (default), or torch's layers")
-      ->check(CLI::IsMember({"megatron", "torch"}));
+      .check(command_line::one_of({"megatron", "torch"}));
   app.add_option("--prefix", given.prefix, "of the names of torch's layers: layers (default)");
   hp_tool::add_json(app, given.as_json);
   app.footer(
@@ -177,7 +173,7 @@ void add_split(CLI::App& app, sched::split_request& given) {
 
 }  // namespace
 
-hp_tool::work hp_tool::add_sched(CLI::App& app) {
+hp_tool::work hp_tool::add_sched(command_line::command app) {
   struct requests {
     sched::make_request make;
     sched::check_request check;
@@ -186,32 +182,31 @@ hp_tool::work hp_tool::add_sched(CLI::App& app) {
     bool list_as_json = false;
   };
   const auto given = std::make_shared<requests>();
-  CLI::App* const make = app.add_subcommand("make", "A published schedule as a table.");
-  CLI::App* const check = app.add_subcommand("check", "A table proved and timed.");
-  CLI::App* const draw = app.add_subcommand("draw", "A schedule as text, as an SVG drawing, as a page, as a trace.");
-  CLI::App* const list = app.add_subcommand("list", "The published schedules and what they need.");
-  CLI::App* const split = app.add_subcommand("split", "Layers in stages, as Megatron and torch take them.");
-  add_make(*make, given->make);
-  add_schedule_check(*check, given->check);
-  add_draw(*draw, given->draw);
-  add_list(*list, given->list_as_json);
-  add_split(*split, given->split);
+  const command_line::command make = app.add_subcommand("make", "A published schedule as a table.");
+  const command_line::command check = app.add_subcommand("check", "A table proved and timed.");
+  const command_line::command draw =
+      app.add_subcommand("draw", "A schedule as text, as an SVG drawing, as a page, as a trace.");
+  const command_line::command list = app.add_subcommand("list", "The published schedules and what they need.");
+  const command_line::command split = app.add_subcommand("split", "Layers in stages, as Megatron and torch take them.");
+  add_make(make, given->make);
+  add_schedule_check(check, given->check);
+  add_draw(draw, given->draw);
+  add_list(list, given->list_as_json);
+  add_split(split, given->split);
   app.require_subcommand(0, 1);
   app.allow_extras();  // a command that does not exist
   app.footer(
       "hp sched make --help says what make reads and prints, and so do the others.\n\n"
       "hp sched make DualPipeV --ranks 4 --micro-batches 16 | hp sched check -\n\n"
       "Exit status: 0 good, 1 not safe, 2 bad input.");
-  return [given, &app, make, check, draw, split] {
-    const std::vector<CLI::App*> named = app.get_subcommands();
-    const std::string known = "known: make, check, draw, list, split";
-    if (named.empty()) {
-      const std::vector<std::string> unknown = app.remaining();
-      throw bad_input((unknown.empty() ? "no command is named; " : "'" + unknown[0] + "': no such command; ") + known);
-    }
-    if (named[0] == make) return sched::make(given->make);
-    if (named[0] == check) return sched::check(given->check);
-    if (named[0] == draw) return sched::draw(given->draw);
-    return named[0] == split ? sched::split(given->split) : sched::list(given->list_as_json);
+  return [given, app, make, check, draw, list, split]() -> int {
+    if (make.parsed()) return sched::make(given->make);
+    if (check.parsed()) return sched::check(given->check);
+    if (draw.parsed()) return sched::draw(given->draw);
+    if (list.parsed()) return sched::list(given->list_as_json);
+    if (split.parsed()) return sched::split(given->split);
+    const std::vector<std::string> unknown = app.remaining();
+    throw bad_input((unknown.empty() ? "no command is named; " : "'" + unknown[0] + "': no such command; ") +
+                    "known: make, check, draw, list, split");
   };
 }

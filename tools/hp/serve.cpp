@@ -42,11 +42,11 @@ int run(const choice& c) {
 
 }  // namespace
 
-hp_tool::work hp_tool::add_serve(CLI::App& app) {
+hp_tool::work hp_tool::add_serve(command_line::command app) {
   const auto c = std::make_shared<choice>();
   constexpr hyperparallel::extent_t most = hyperparallel::largest_plan_number;
-  app.add_option("config", c->config, "the model's config.json, as Hugging Face publishes it")->required();
-  app.add_option("--devices", c->devices, "how many the machine has")->required()->check(command_line::whole(1, 16384));
+  app.add_option("config", c->config, "the model's config.json, as Hugging Face publishes it").required();
+  app.add_option("--devices", c->devices, "how many the machine has").required().check(command_line::whole(1, 16384));
   app.add_option("--hardware", c->hardware,
                  decoder_plans::known_hardware_names() +
                      " (the first by default), or FILE.json (docs/how-to/describe-your-hardware.md)");
@@ -54,27 +54,27 @@ hp_tool::work hp_tool::add_serve(CLI::App& app) {
       "--fix", c->fixes,
       "degrees: tp, pp, dp, ep; without it those with the most tokens a second that fit, else that are tight");
   app.add_option("--batch", c->plan.batch, "sequences that are served together (default: 1)")
-      ->check(command_line::whole<std::int64_t>(1, most));
+      .check(command_line::whole(1, most));
   app.add_option("--context", c->plan.context, "tokens of each, prompt and answer (default: 4096)")
-      ->check(command_line::whole<std::int64_t>(1, most));
+      .check(command_line::whole(1, most));
   app.add_option("--chunk", c->plan.chunk, "tokens of a prompt that are prefilled at once (default: 8192)")
-      ->check(command_line::whole<std::int64_t>(1, most));
+      .check(command_line::whole(1, most));
   const auto bits = [&](const char* name, int& to, const char* of) {
     app.add_option(name, to, std::string("bits of ") + of + " (default: as the file has it, else 16)")
-        ->check(command_line::whole(1, 16));
+        .check(command_line::whole(1, 16));
   };
   bits("--weights", c->weight_bits, "a parameter");
   bits("--cache", c->cache_bits, "an element of the cache");
   app.add_option("--offload", c->plan.offloaded_layers, "layers of a stage whose cache lies in DRAM (default: 0)")
-      ->check(command_line::whole<std::int64_t>(0, most));
+      .check(command_line::whole(0, most));
   app.add_option("--memory", c->memory, "HBM of a device (default: what it reports, else what the hardware has)")
-      ->transform(command_line::bytes(most_memory));
+      .transform(command_line::bytes(most_memory));
   app.add_option("--reserve", c->reserve.library_bytes,
                  "what run time and communication library keep of it (default, assumed: 2GiB)")
-      ->transform(command_line::bytes(most_memory, 0));
+      .transform(command_line::bytes(most_memory, 0));
   app.add_option("--allocator", c->reserve.allocator_per_mille,
                  "what the allocator wastes, per mille of the peak (default, assumed: 30)")
-      ->check(command_line::whole<hyperparallel::extent_t>(0, 1000));
+      .check(command_line::whole(0, 1000));
   add_json(app, c->as_json);
   hp_tool::add_page(app, c->page);
   app.footer(

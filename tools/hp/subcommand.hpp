@@ -4,8 +4,6 @@
 
 #include <functional>
 
-#include <CLI/CLI.hpp>
-
 #include "common_options.hpp"
 #include "refusals.hpp"
 
@@ -15,21 +13,21 @@ namespace hp_tool {
 /// answer_is_no.
 using work = std::function<int()>;
 
-work add_explain(CLI::App& app);
-work add_replay(CLI::App& app);
-work add_tables(CLI::App& app);
-work add_plan(CLI::App& app);
-work add_check(CLI::App& app);
-work add_serve(CLI::App& app);
-work add_offload(CLI::App& app);
-work add_sched(CLI::App& app);
-work add_trace(CLI::App& app);
-work add_truth(CLI::App& app);
-work add_reshard(CLI::App& app);
+work add_explain(command_line::command app);
+work add_replay(command_line::command app);
+work add_tables(command_line::command app);
+work add_plan(command_line::command app);
+work add_check(command_line::command app);
+work add_serve(command_line::command app);
+work add_offload(command_line::command app);
+work add_sched(command_line::command app);
+work add_trace(command_line::command app);
+work add_truth(command_line::command app);
+work add_reshard(command_line::command app);
 
 struct subcommand {
   const char *name, *summary;
-  work (*add)(CLI::App&);
+  work (*add)(command_line::command);
 };
 
 inline constexpr subcommand subcommands[] = {

@@ -10,8 +10,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "json_output.hpp"
 #include "subcommand.hpp"
 #include "tables/cache_offload.hpp"
@@ -47,7 +45,7 @@ anchor_rows all_anchors(const parameters& p, const offload_parameters& o) {
 
 }  // namespace
 
-hp_tool::work hp_tool::add_tables(CLI::App& app) {
+hp_tool::work hp_tool::add_tables(command_line::command app) {
   const auto as_json = std::make_shared<bool>(false);
   add_json(app, *as_json);
   app.footer(

@@ -179,7 +179,7 @@ int show(const request& given) {
 
 }  // namespace
 
-hp_tool::work hp_tool::add_trace(CLI::App& app) {
+hp_tool::work hp_tool::add_trace(command_line::command app) {
   const auto given = std::make_shared<request>();
   app.add_option("FILE", given->file, "a trace in the Trace Event Format");
   add_json(app, given->as_json);

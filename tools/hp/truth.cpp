@@ -45,11 +45,11 @@ bool is_good(const truth::truth_book& book) {
 
 }  // namespace
 
-hp_tool::work hp_tool::add_truth(CLI::App& app) {
+hp_tool::work hp_tool::add_truth(command_line::command app) {
   const auto given = std::make_shared<request>();
   app.add_option("FILE", given->files, "JSON Lines files of published or measured runs");
   app.add_flag("--rows,-r", given->with_rows, "list every row with its class, prediction and error, or its reason")
-      ->disable_flag_override();
+      .disable_flag_override();
   app.add_option("--print", given->printed, "print the tables into this page, as docs/reference/truth.md");
   app.add_option("--fit", given->fit,
                  "write what `fit` rows say of the presets into this header, hardware/fitted_shares.hpp");
