@@ -179,9 +179,7 @@ struct dynamic_run {
     const bool wide = indexed < Count && type[indexed] == data_type::i64;
     visit_element_type(type[lead], [&](auto lead_type) {
       using T = typename decltype(lead_type)::type;
-      if constexpr (index == 0)
-        with<T, std::int64_t>(std::make_index_sequence<Count>{}, f);
-      else if (wide)
+      if (index == 0 || wide)
         with<T, std::int64_t>(std::make_index_sequence<Count>{}, f);
       else
         with<T, std::int32_t>(std::make_index_sequence<Count>{}, f);
