@@ -19,6 +19,10 @@
 #include "plan/search_text.hpp"
 #include "subcommand.hpp"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace {
 
 using decoder_plans::answer, decoder_plans::choice;
@@ -48,7 +52,17 @@ std::string title_of(const answer& a) {
          a.hardware.name.text;
 }
 
+/// A search frees blocks of megabytes and takes them again, thousands of times: they stay with the process. As it is, glibc
+/// may give them back each time, for up to half of the whole time, by what lies behind them.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
 int search(const choice& c, hp_tool::page_output& page) {
+  keep_freed_memory();
   decoder_plans::search_answer s = decoder_plans::search_answer_of(c);
   if (s.found.ok() && s.why > s.found.best.size)
     throw hp_tool::bad_input("--why: there are " + std::to_string(s.found.best.size) + " plans");
