@@ -12,10 +12,12 @@ foreach(folder IN ITEMS lowering price step search planner)
   set(hyperparallel_share_of_${folder} 65)
 endforeach()
 set(hyperparallel_share_of_report 60)
-foreach(folder IN ITEMS checkpoint runtime exec transfer tiers world check controller interop)
+set(hyperparallel_share_of_io 60)
+foreach(folder IN ITEMS runtime exec transfer tiers world check controller interop)
   set(hyperparallel_share_of_${folder} 50)
 endforeach()
 set(hyperparallel_share_of_dtensor 35)
+set(hyperparallel_share_of_checkpoint 25)
 
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
 # operators on all element types, and of dozens of gradients, are optimised in the preset native alone, and there
