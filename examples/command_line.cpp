@@ -12,8 +12,6 @@ namespace command_line {
 
 namespace {
 
-CLI::Validator validator_of(const text_check& c) { return CLI::Validator(c.trouble, c.description); }
-
 /// Whether each option that takes a number has a check of its own.
 void require_checks(const CLI::App& app) {
   for (const CLI::Option* one : app.get_options()) {
@@ -36,10 +34,12 @@ void require_values(const CLI::App& app) {
 template <class Whole>
 text_check whole_within(Whole least, Whole most) {
   const std::string bounds = std::to_string(least) + " to " + std::to_string(most);
-  const auto trouble = [=](const std::string& text) {
+  const auto trouble = [=](std::string& text) {
     Whole value{};
-    const bool fits = detail::read(text, value) && value >= least && value <= most;
-    return fits ? std::string() : "'" + text + "' is no whole number from " + bounds;
+    if (!detail::read(text, value) || value < least || value > most)
+      return "'" + text + "' is no whole number from " + bounds;
+    text = std::to_string(value);  // CLI11 takes a number that begins with 0 for one of base eight
+    return std::string();
   };
   return {trouble, "from " + bounds};
 }
@@ -82,13 +82,13 @@ text_check one_of(std::vector<std::string> names) {
   return {[among](std::string& text) { return among(text); }, among.get_description()};
 }
 
-option option::check(const text_check& judge) const { return option(*option_->check(validator_of(judge))); }
+option option::check(const text_check& judge) const {
+  return option(*option_->transform(CLI::Validator(judge.trouble, judge.description)));
+}
 
 option option::check(const std::function<std::string(const std::string&)>& trouble) const {
   return option(*option_->check(trouble));
 }
-
-option option::transform(const text_check& change) const { return option(*option_->transform(validator_of(change))); }
 
 option option::required() const { return option(*option_->required()); }
 

@@ -40,7 +40,7 @@ struct help_request : std::exception {
   const char* what() const noexcept override { return "help is asked for"; }
 };
 
-/// What is wrong with the text of an option, or nothing; with `option::transform` it may put another in its place.
+/// What is wrong with the text of an option, or nothing; it may put another text in its place.
 struct text_check {
   std::function<std::string(std::string&)> trouble;
   std::string description{};  ///< in the help, behind the type
@@ -68,7 +68,6 @@ class option {
 
   option check(const text_check& judge) const;
   option check(const std::function<std::string(const std::string&)>& trouble) const;
-  option transform(const text_check& change) const;
   option required() const;
   option excludes(option other) const;
   option needs(option other) const;

@@ -73,6 +73,8 @@ set(configs "${CMAKE_CURRENT_SOURCE_DIR}/configs")
 hyperparallel_add_hp(plan plan "${configs}/llama3_8b.json" --devices 16 --fix tp=8,dp=2)
 # What a launch line says is the plan of --fix with the same degrees; what no figure heeds is named with its line.
 set(launch "${CMAKE_CURRENT_SOURCE_DIR}/launch")
+hyperparallel_add_hp(plan.base_ten plan "${configs}/llama3_8b.json" --devices 016 --hardware h100 --fix tp=8,dp=002)
+set_tests_properties(hp.plan.base_ten PROPERTIES PASS_REGULAR_EXPRESSION "16 devices of h100: tp=8,dp=2;")
 hyperparallel_add_hp(plan.from plan "${configs}/llama3_70b.json" --devices 64 --hardware h100 --from "${launch}/llama3_70b.sh")
 set_tests_properties(hp.plan.from PROPERTIES PASS_REGULAR_EXPRESSION
   "tp=4,pp=4,dp=4,zero=1,micro_batches=64,schedule=Interleaved1F1B,chunks=4; 256 sequences of 8192 tokens.*not heeded: --overlap-grad-reduce .line 25..*as one plan of all stages: not simulated, 346304 steps or more")

@@ -8,16 +8,12 @@ include("${PROJECT_SOURCE_DIR}/cmake/unity.cmake")
 option(HYPERPARALLEL_PRECOMPILED "Compile the headers that nearly every test includes once, with g++" ON)
 set(HYPERPARALLEL_UNIT_SIZE 80000 CACHE STRING "Bytes of test files that share a translation unit; 0: none share")
 # Groups whose tests instantiate more than others of their length: their units hold so many percent of that.
-foreach(folder IN ITEMS lowering price step search planner)
-  set(hyperparallel_share_of_${folder} 65)
+foreach(share IN ITEMS lowering:65 price:60 planner:65 report:55 io:60 strategy:80 exec:50 transfer:50 tiers:50 check:40 controller:50
+                       interop:50 search:40 runtime:35 world:35 dtensor:35 step:35 checkpoint:25)
+  string(REPLACE ":" ";" share ${share})
+  list(POP_FRONT share folder)
+  set(hyperparallel_share_of_${folder} ${share})
 endforeach()
-set(hyperparallel_share_of_report 60)
-set(hyperparallel_share_of_io 60)
-foreach(folder IN ITEMS runtime exec transfer tiers world check controller interop)
-  set(hyperparallel_share_of_${folder} 50)
-endforeach()
-set(hyperparallel_share_of_dtensor 35)
-set(hyperparallel_share_of_checkpoint 25)
 
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
 # operators on all element types, and of dozens of gradients, are optimised in the preset native alone, and there

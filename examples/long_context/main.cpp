@@ -173,9 +173,9 @@ int main(int argc, char** argv) {
   app.add_option("--layers", o.layers, "(default: 4)").check(whole(1, 128));
   app.add_option("--sequence", o.sequence, "positions of the prompt (default: 4096)").check(whole(1, 1 << 24));
   app.add_option("--tokens", o.tokens, "to decode (default: 32)").check(whole(1, 1 << 20));
-  app.add_option("--budget", o.budget, "of HBM, in bytes, or 6M (default)").transform(command_line::bytes(most_bytes));
+  app.add_option("--budget", o.budget, "of HBM, in bytes, or 6M (default)").check(command_line::bytes(most_bytes));
   app.add_option("--capacity", o.capacity, "of the slower tier, in bytes, or 64M (default)")
-      .transform(command_line::bytes(most_bytes));
+      .check(command_line::bytes(most_bytes));
   app.add_option("--bandwidth", o.bandwidth, "of either direction between the tiers, in GB/s (default: 4)")
       .check(command_line::number(1e-3, 1e6));
   app.add_option("--latency", o.latency, "of a copy, in us (default: 10)").check(command_line::number(0, 1e6));

@@ -163,9 +163,9 @@ hp_tool::work hp_tool::add_reshard(command_line::command app) {
       .take_all()
       .allow_extra_args(false);
   app.add_option("--max-memory", w.limits.max_memory, "of all buffers; default 1GiB")
-      .transform(command_line::bytes(std::int64_t{1} << 50, 1));
+      .check(command_line::bytes(std::int64_t{1} << 50, 1));
   app.add_option("--max-file", w.largest_file, "of files of a whole checkpoint; default 5 000 000 000 bytes")
-      .transform(command_line::bytes(std::int64_t{1} << 50, 1));
+      .check(command_line::bytes(std::int64_t{1} << 50, 1));
   app.add_option("--threads", w.limits.threads, "that read and write").check(command_line::whole(1, 256));
   app.add_flag("--dry-run", given->dry, "plans, proves and prints; writes nothing").disable_flag_override();
   app.add_flag("--quiet", given->quiet, "no progress on the error stream").disable_flag_override();

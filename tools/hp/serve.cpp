@@ -68,10 +68,10 @@ hp_tool::work hp_tool::add_serve(command_line::command app) {
   app.add_option("--offload", c->plan.offloaded_layers, "layers of a stage whose cache lies in DRAM (default: 0)")
       .check(command_line::whole(0, most));
   app.add_option("--memory", c->memory, "HBM of a device (default: what it reports, else what the hardware has)")
-      .transform(command_line::bytes(most_memory));
+      .check(command_line::bytes(most_memory));
   app.add_option("--reserve", c->reserve.library_bytes,
                  "what run time and communication library keep of it (default, assumed: 2GiB)")
-      .transform(command_line::bytes(most_memory, 0));
+      .check(command_line::bytes(most_memory, 0));
   app.add_option("--allocator", c->reserve.allocator_per_mille,
                  "what the allocator wastes, per mille of the peak (default, assumed: 30)")
       .check(command_line::whole(0, 1000));

@@ -23,10 +23,10 @@ inline void add_question(command_line::command app, choice& c) {
 inline void add_device_options(command_line::command app, choice& c) {
   constexpr std::int64_t most_memory = std::int64_t{1} << 50;
   app.add_option("--memory", c.memory, "that a device has (default: what it reports, else what the hardware has)")
-      .transform(command_line::bytes(most_memory));
+      .check(command_line::bytes(most_memory));
   app.add_option("--reserve", c.reserve.library_bytes,
                  "what run time and communication library keep of it (default, assumed: 2GiB)")
-      .transform(command_line::bytes(most_memory, 0));
+      .check(command_line::bytes(most_memory, 0));
   app.add_option("--allocator", c.reserve.allocator_per_mille,
                  "what the allocator wastes, per mille of the peak (default, assumed: 30)")
       .check(command_line::whole(0, 1000));
