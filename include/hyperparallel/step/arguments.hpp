@@ -39,17 +39,20 @@ struct step_stages_status {
   friend constexpr bool operator==(const step_stages_status&, const step_stages_status&) = default;
 };
 
-/// The pipeline of a step, which pipelined_step.hpp fills in; without functions there is none.
+/// The pipeline of a step, which pipelined_step.hpp fills in.
+/// Invariant: whether the pointers are set is what `of_parts` and `devices` say, and is asked of these alone: to g++ no
+/// comparison of a function's address is constant where null pointers are kept, as with `-fsanitize=undefined`.
 struct step_pipeline {
-  int ranks = 1;    ///< groups, each with the strategy's mesh, or with that of its own strategy
-  int devices = 0;  ///< of groups with strategies of their own, together
-  growing_array<strategy_value> (*strategies)() = nullptr;  ///< of the groups; none: all have the step's
+  int ranks = 1;          ///< groups, each with the strategy's mesh, or with that of its own strategy
+  int devices = 0;        ///< of groups with strategies of their own, together
+  bool of_parts = false;  ///< there is a pipeline: the program is `partition`'s, its account and offload are of parts
+  growing_array<strategy_value> (*strategies)() = nullptr;  ///< of the groups, where `devices` is not 0
   static_vector<int, 64> layers{};                          ///< of each stage; none: as many for each, but for one
   sharded_program (*partition)(const graph&, const strategy_value&, const step_pipeline&,
                                step_stages_status&) = nullptr;
   /// The strategy of a group that has its own; of any other, as of -1, that of the step.
   constexpr strategy_value strategy_of(int group, const strategy_value& all) const {
-    return group < 0 || strategies == nullptr ? all : strategies()[group];
+    return group < 0 || devices == 0 ? all : strategies()[group];
   }
   constexpr int devices_with(const strategy_value& all) const {
     return devices > 0 ? devices : position_count(all.mesh.shape) * ranks;

@@ -27,7 +27,7 @@ constexpr sharded_program partition_pipelined(const graph& g, const strategy_val
                                               step_stages_status& status) {
   pipeline_value pipeline{.schedule = &schedule_value<Schedule>, .ranks = Ranks, .chunks = Chunks};
   for (const int layers : how.layers) pipeline.layers.push(layers);
-  if (how.strategies != nullptr) pipeline.strategy = how.strategies();
+  if (how.devices > 0) pipeline.strategy = how.strategies();
   if (g.status.code != graph_code::ok) return partition(g, s);  // which says so
   pipelined_program p = partition(g, s, pipeline);
   status = {p.schedule.code, p.cut.code, p.rows.code, 0, 0};
@@ -51,6 +51,7 @@ struct pipelined {
   static constexpr void apply(step_settings& s) {
     static_assert(Ranks >= 1, "a pipeline has at least one group of ranks");
     s.pipeline.ranks = Ranks >= 1 ? Ranks : 1;
+    s.pipeline.of_parts = true;
     s.pipeline.partition = &detail::partition_pipelined<Schedule, Ranks, chunks>;
     s.pipeline.account = &account_of_parts;
     s.pipeline.offload = &offload_parts;

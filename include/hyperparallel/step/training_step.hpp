@@ -87,12 +87,12 @@ struct evaluated_step {
   }
   static constexpr sharded_program program_of_step(const graph& g, const step_settings& settings,
                                                    step_stages_status& stages) {
-    if (settings.pipeline.partition == nullptr) return partition(g, Strategy::value);
+    if (!settings.pipeline.of_parts) return partition(g, Strategy::value);
     return settings.pipeline.partition(g, Strategy::value, settings.pipeline, stages);
   }
   static constexpr step_evaluation evaluate() {
     step_settings settings = evaluated_step::settings();
-    settings.build.unrolled = settings.build.unrolled || settings.pipeline.partition != nullptr;
+    settings.build.unrolled = settings.build.unrolled || settings.pipeline.of_parts;
     const graph g = training_graph<Model>(Optimizer::value, settings);
     step_evaluation e;
     const sharded_program p = program_of_step(g, settings, e.stages);
@@ -103,11 +103,11 @@ struct evaluated_step {
     const program_moves moves = kinds_of_moves(p, interconnect_of(Hardware::topology));
     const storage_uses uses(p);
     growing_array<extent_t> block_duration;
-    e.account = settings.pipeline.account != nullptr ? settings.pipeline.account(p, moves, Hardware::device)
-                                                     : account_of(p, moves, uses, Hardware::device, block_duration);
+    e.account = settings.pipeline.of_parts ? settings.pipeline.account(p, moves, Hardware::device)
+                                           : account_of(p, moves, uses, Hardware::device, block_duration);
     if (!e.account.times.total.ok()) e.unrated = unrated_work_of(Hardware::device, p);
     if (settings.offload.budget > 0)
-      e.offload = settings.pipeline.offload != nullptr
+      e.offload = settings.pipeline.of_parts
                       ? settings.pipeline.offload(p, moves, uses, Hardware::device, settings.offload)
                       : offload_step(p, moves, uses, block_duration, Hardware::device, settings.offload);
     e.parameters = parameter_count(g);
