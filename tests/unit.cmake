@@ -41,6 +41,9 @@ list(APPEND hyperparallel_unoptimised_tests ${hyperparallel_exhaustive_tests})
 # sanitizers of threads choose; the group runtime is of those tests of other folders that do so, too.
 set(hyperparallel_folders_of_threads exec transfer tiers world check controller checkpoint interop)
 
+# Folders whose tests are of a library of hp (tools/hp/CMakeLists.txt); they are built where hp is.
+set(hyperparallel_folders_of_hp "")
+
 # The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so the
 # thread sanitizer is spared them; the other tests of distributed tensors belong to the run time.
 function(hyperparallel_test_group folder entity result)
@@ -93,6 +96,9 @@ function(hyperparallel_add_unit program group)
       target_link_libraries(${program} PRIVATE ${library})
     endif()
   endforeach()
+  if(group IN_LIST hyperparallel_folders_of_hp)
+    target_link_libraries(${program} PRIVATE hp_${group})
+  endif()
   if(group STREQUAL "io" AND TARGET hyperparallel_toml)
     target_link_libraries(${program} PRIVATE hyperparallel_toml)
   endif()
@@ -160,6 +166,10 @@ foreach(source IN LISTS sources)
   hyperparallel_test_group(${folder} ${entity} group)
   if(folder STREQUAL "properties" AND NOT TARGET rapidcheck)
     message(STATUS "hyperparallel: RapidCheck not found, ${folder}_${entity} is not built")
+    continue()
+  endif()
+  if(folder IN_LIST hyperparallel_folders_of_hp AND NOT TARGET hp_${folder})
+    message(STATUS "hyperparallel: hp is not built, ${folder}_${entity} is not, either")
     continue()
   endif()
   if(${folder}_${entity} IN_LIST hyperparallel_exhaustive_tests AND NOT DEFINED ENV{HYPERPARALLEL_EXHAUSTIVE})

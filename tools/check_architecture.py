@@ -13,7 +13,8 @@
               of templates, no braces with designators behind =, __builtin_*_overflow only where a twin stands beside it
   traits      outside operators/ nothing compares the kind of an operator with one of the library's: an operator of a user has
               traits (operator_value.hpp), and no name that a pass knows
-  mirror      include/hyperparallel/<folder>/<name>.hpp has tests/<folder>/<name>_test.cpp, and the other way round
+  mirror      include/hyperparallel/<folder>/<name>.hpp has tests/<folder>/<name>_test.cpp, and the other way round; likewise
+              tools/hp/<folder>/<name>.hpp for the FOLDERS_OF_HP
   bodies      <name>.ipp belongs to <name>.hpp, which includes it where the bodies are not in the library;
               one unit of src/ has them there
   version     headers, bodies and units of src/ open the inline namespace of the release that version.hpp names
@@ -30,6 +31,7 @@ import public_names  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "include" / "hyperparallel"
+HP = ROOT / "tools" / "hp"
 
 LAYERS = {
     "support": 0,
@@ -197,6 +199,8 @@ WITHOUT_ARITHMETIC = {
     "kernels/streaming_copy.hpp",
     "kernels/widened_kernel.hpp",
 }
+# Folders of hp with tests of their own, which a library of each is built for (tools/hp/CMakeLists.txt).
+FOLDERS_OF_HP = ()
 # Folders of tests that mirror no folder of headers.
 FREE_TEST_FOLDERS = {"properties"}
 
@@ -319,10 +323,13 @@ def check_header(path, say, note):
         if first is None or first.group(2) != "hyperparallel/support/dialect.hpp":
             say("a front header includes <hyperparallel/support/dialect.hpp> first: a compiler without C++20 is told so in one line")
         return
-    if path.name == "fwd.hpp":
-        return
-    folder = str(Path(header).parent)
-    test = Path("tests") / folder / f"{path.stem}_test.cpp"
+    if path.name != "fwd.hpp":
+        check_mirror(header, say)
+
+
+def check_mirror(header, say):
+    folder, stem = str(Path(header).parent), Path(header).stem
+    test = Path("tests") / folder / f"{stem}_test.cpp"
     if (ROOT / test).is_file():
         if header in WITHOUT_TEST:
             say(f"has {test}, yet is listed as a header without test")
@@ -371,8 +378,9 @@ def check_test(path, say):
     if len(relative.parts) < 2 or relative.parts[0] in FREE_TEST_FOLDERS or str(relative) in WITHOUT_HEADER:
         return
     header = relative.parent / (path.stem[: -len("_test")] + ".hpp")
-    if not (HEADERS / header).is_file():
-        say(f"mirrors no header (include/hyperparallel/{header})")
+    headers = HP if relative.parts[0] in FOLDERS_OF_HP else HEADERS
+    if not (headers / header).is_file():
+        say(f"mirrors no header ({(headers / header).relative_to(ROOT)})")
 
 
 def check_text(path, say):
@@ -405,6 +413,8 @@ def main():
             check_traits(path, path.read_text(), say)
         if path.suffix == ".hpp" and path.is_relative_to(HEADERS):
             check_header(path, say, note)
+        if path.suffix == ".hpp" and path.is_relative_to(HP) and path.relative_to(HP).parts[0] in FOLDERS_OF_HP:
+            check_mirror(str(path.relative_to(HP)), say)
         if path.suffix == ".ipp":
             check_bodies(path, say)
         if path.name.endswith("_test.cpp"):
