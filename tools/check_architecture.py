@@ -93,9 +93,6 @@ WITHOUT_TEST = {
     "price/row_memory.hpp": "walks rows of action_memory.hpp; action_memory_test holds its laws",
     "redistribution/candidate_loads.hpp": "what fastest_moves.hpp knows of a move; fastest_moves_test holds its laws",
     "redistribution/pattern_maker.hpp": "makes what pull_pattern_test compares with transfers",
-    "io/launch_branches.hpp": "a part of launch_options.hpp; launch_options_test reads its branches",
-    "io/torchtitan_book.hpp": "looks up the keys of torchtitan_launch.hpp; torchtitan_launch_test reads them",
-    "io/trainer_sharding.hpp": "a part of trainer_launch.hpp; trainer_launch_test reads its lines",
     "lowering/class_plan.hpp": "moves plans of lower_program.hpp to every rank; lower_program_test compares them",
     "lowering/planned_parts.hpp": "what offloaded_program.hpp is asked and answers; offloaded_program_test reads it",
     "lowering/row_uses.hpp": "the rows of program_proof.hpp; program_proof_test breaks tables in each way",
@@ -147,7 +144,7 @@ FOLDERS_WITHOUT_TEST = {
 WITHOUT_HEADER = {
     "world/step_budget_problem_test.cpp": "one unit with step_budget_test.cpp costs g++ three times what two cost",
     "world/step_budget_types_test.cpp": "the same budgets for two more element types: each step of a type costs g++ ten seconds",
-    "io/megatron_lines_test.cpp": "reads whole launch lines of public models, over reader, shell and writer",
+    "launch/megatron_lines_test.cpp": "reads whole launch lines of public models, over reader, shell and writer",
     "groups/program_mutants_test.cpp": "breaks programs beside each other in each way, judged by every order of play",
     "groups/published_programs_test.cpp": "holds periods of programs against steps that verl prints",
     "offload/host_swap_test.cpp": "holds the laws of a baseline that hp tables prints",
@@ -200,7 +197,7 @@ WITHOUT_ARITHMETIC = {
     "kernels/widened_kernel.hpp",
 }
 # Folders of hp with tests of their own, which a library of each is built for (tools/hp/CMakeLists.txt).
-FOLDERS_OF_HP = ()
+FOLDERS_OF_HP = ("launch",)
 # Folders of tests that mirror no folder of headers.
 FREE_TEST_FOLDERS = {"properties"}
 

@@ -100,7 +100,7 @@ std::string joined(const std::vector<std::string>& all, std::string_view between
 }
 
 std::string near_text(const answer& a, const priced_plan& p) {
-  const hp::launch_change words = decoder_plans::words_of_change(a, p.estimate.plan);
+  const hp_tool::launch::launch_change words = decoder_plans::words_of_change(a, p.estimate.plan);
   const std::string changes = joined(changes_of(a.plan, p.estimate.plan, a.devices), ", ");
   std::string out =
       fmt::format("  {}: {}; a device needs {}, a step takes {}\n", decoder_plans::fixes_of(p.estimate.plan),
@@ -146,7 +146,7 @@ hp_tool::json check_json(const answer& a) {
   json near = json::array();
   for (const priced_plan& p : a.others) {
     json one = decoder_plans::json_of(p, a);
-    const hp::launch_change words = decoder_plans::words_of_change(a, p.estimate.plan);
+    const hp_tool::launch::launch_change words = decoder_plans::words_of_change(a, p.estimate.plan);
     one["changes"] = changes_of(a.plan, p.estimate.plan, a.devices);
     one["words"] = {{"given", words.given}, {"dropped", words.dropped}};
     near.push_back(std::move(one));

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include <hyperparallel/io/launch_plan.hpp>
 #include <hyperparallel/io/model_config.hpp>
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/planner/memory_comparison.hpp>
@@ -20,6 +19,7 @@
 #include <hyperparallel/planner/stack_time.hpp>
 #include <hyperparallel/planner/unrolled_pipeline.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
+#include "launch/launch_plan.hpp"
 
 #include "choice.hpp"
 #include "measured.hpp"
@@ -36,7 +36,7 @@ struct priced_plan {
 struct written_plan {
   const char* framework;
   const char* line_end;  ///< between its lines
-  hp::launch_text text;
+  hp_tool::launch::launch_text text;
 };
 
 struct answer {
@@ -54,9 +54,9 @@ struct answer {
   hp::unrolled_pipeline unrolled{};              ///< of the plan that is estimated, as one plan of all its stages
   std::vector<priced_plan> others{};             ///< the fastest, or the nearest first
   std::optional<calibration_by_run> measured{};  ///< by which times and memory are calibrated
-  std::optional<hp::launch_plan> launch{};       ///< of --from
-  std::optional<hp::launch_contradiction> contradiction{};  ///< of --from; the plan is what could be read
-  std::optional<written_plan> words{};                      ///< of --to, of the plan that is estimated
+  std::optional<hp_tool::launch::launch_plan> launch{};                  ///< of --from
+  std::optional<hp_tool::launch::launch_contradiction> contradiction{};  ///< of --from; the plan is what could be read
+  std::optional<written_plan> words{};                                   ///< of --to, of the plan that is estimated
 
   hp::fit_verdict verdict(const hp::plan_estimate& e) const {
     return hp::verdict_of(e, reserve, hardware.device.tier[0].bytes);
@@ -126,7 +126,7 @@ std::optional<written_plan> words_of(const hp::decoder_plan& plan, const hp::dec
 
 /// What makes the launch line one of plan `to`, in the words of the line's framework; all of them where numbers of the line contradict
 /// each other, nothing where no one writes these words.
-hp::launch_change words_of_change(const answer& a, const hp::decoder_plan& to);
+hp_tool::launch::launch_change words_of_change(const answer& a, const hp::decoder_plan& to);
 
 /// The config and hardware that are named. Throws bad_input.
 answer asked_of(const choice& c);

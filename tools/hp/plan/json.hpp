@@ -179,7 +179,7 @@ inline json step_json(const answer& a) {
   return out;
 }
 
-inline json launch_json(const hp::launch_plan& l) {
+inline json launch_json(const hp_tool::launch::launch_plan& l) {
   return {{"unheeded", l.unheeded},
           {"notes", l.notes},
           {"padded_vocabulary", l.vocabulary == 0 ? json() : json(l.vocabulary)}};

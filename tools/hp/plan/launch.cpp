@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launch lines of frameworks, in and out: these readers take a compiler longer than all else that hp plan does.
-#include <hyperparallel/io/launch_file.hpp>
+// Launch lines of frameworks, in and out: what hp plan and hp check make of them.
+#include "launch/launch_file.hpp"
 
 #include <optional>
 #include <string>
@@ -10,10 +10,12 @@
 
 namespace decoder_plans {
 
+namespace lines = hp_tool::launch;
+
 void launch(answer& a, const choice& c) {
   try {
-    a.launch = hp::read_launch_file(c.from, a.config.model, c.devices, c.sequence_is_said ? c.sequence : 0);
-  } catch (const hp::launch_contradiction& e) {
+    a.launch = lines::read_launch_file(c.from, a.config.model, c.devices, c.sequence_is_said ? c.sequence : 0);
+  } catch (const lines::launch_contradiction& e) {
     a.contradiction = e;
     a.launch = e.read;
   } catch (const hp::io_error& e) {
@@ -33,21 +35,22 @@ void launch(answer& a, const choice& c) {
 
 std::optional<written_plan> words_of(const hp::decoder_plan& plan, const hp::decoder& model, const choice& c) {
   if (c.to.empty()) return {};
-  const hp::launch_framework* const f = hp::find_framework(c.to);
+  const lines::launch_framework* const f = lines::find_framework(c.to);
   return written_plan{f->name, f->line_end, f->write(plan, model)};
 }
 
 std::vector<std::string> framework_names() {
   std::vector<std::string> names;
-  for (const hp::launch_framework& f : hp::launch_frameworks) names.push_back(f.name);
+  for (const lines::launch_framework& f : lines::launch_frameworks) names.push_back(f.name);
   return names;
 }
 
-hp::launch_change words_of_change(const answer& a, const hp::decoder_plan& to) {
-  const hp::launch_framework* const f = hp::find_framework(a.launch->framework);
+lines::launch_change words_of_change(const answer& a, const hp::decoder_plan& to) {
+  const lines::launch_framework* const f = lines::find_framework(a.launch->framework);
   if (f == nullptr) return {};
   const bool whole = a.contradiction && a.status.ok();
-  return hp::change_of(whole ? hp::launch_text{} : f->write(a.plan, a.config.model), f->write(to, a.config.model));
+  return lines::change_of(whole ? lines::launch_text{} : f->write(a.plan, a.config.model),
+                          f->write(to, a.config.model));
 }
 
 }  // namespace decoder_plans

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/io/launch_plan.hpp>
+#include "launch/launch_plan.hpp"
 #include <hyperparallel/io/model_config.hpp>
 #include <hyperparallel/report/format_units.hpp>
 
@@ -56,7 +56,7 @@ inline std::string not_counted_text(const hp::model_config& c, const usable_memo
 }
 
 /// What --from said that no figure heeds, what stands twice, and what the framework pads.
-inline std::string launch_text(const std::optional<hp::launch_plan>& l) {
+inline std::string launch_text(const std::optional<hp_tool::launch::launch_plan>& l) {
   if (!l) return "";
   std::string out;
   for (const std::string& each : l->unheeded) out += (out.empty() ? "not heeded: " : "; ") + each;

@@ -201,7 +201,7 @@ inline std::string unrolled_text(const answer& a) {
 /// The plan as --to asks for it, line by line as a launch file has it.
 inline std::string words_text(const answer& a) {
   if (!a.words) return "";
-  const hp::launch_text& text = a.words->text;
+  const hp_tool::launch::launch_text& text = a.words->text;
   std::string out = std::string("\nin words of ") + a.words->framework + ":\n";
   for (const std::string& each : text.lines)
     out += "  " + each + (&each == &text.lines.back() ? "\n" : a.words->line_end);
