@@ -9,7 +9,7 @@ option(HYPERPARALLEL_PRECOMPILED "Compile the headers that nearly every test inc
 set(HYPERPARALLEL_UNIT_SIZE 80000 CACHE STRING "Bytes of test files that share a translation unit; 0: none share")
 # Groups whose tests instantiate more than others of their length: their units hold so many percent of that.
 foreach(share IN ITEMS lowering:65 price:60 planner:65 report:55 io:60 strategy:80 exec:50 transfer:50 tiers:50 check:40 controller:50
-                       interop:50 search:40 runtime:35 world:35 dtensor:35 step:35 checkpoint:25)
+                       interop:50 search:40 runtime:35 world:35 dtensor:35 step:35 checkpoint:25 reshard:35)
   string(REPLACE ":" ";" share ${share})
   list(POP_FRONT share folder)
   set(hyperparallel_share_of_${folder} ${share})
@@ -39,10 +39,10 @@ list(APPEND hyperparallel_unoptimised_tests ${hyperparallel_exhaustive_tests})
 
 # Folders whose tests start threads. These have the label runtime beside that of their folder, which the suites with
 # sanitizers of threads choose; the group runtime is of those tests of other folders that do so, too.
-set(hyperparallel_folders_of_threads exec transfer tiers world check controller checkpoint interop)
+set(hyperparallel_folders_of_threads exec transfer tiers world check controller checkpoint reshard interop)
 
 # Folders whose tests are of a library of hp (tools/hp/CMakeLists.txt); they are built where hp is.
-set(hyperparallel_folders_of_hp launch)
+set(hyperparallel_folders_of_hp launch reshard)
 
 # The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so the
 # thread sanitizer is spared them; the other tests of distributed tensors belong to the run time.

@@ -115,24 +115,24 @@ WITHOUT_TEST = {
     "pipeline/account.hpp": "what replay.hpp returns; replay_test reads it all",
     "controller/edge_plan.hpp": "what tensor_edge carries out; tensor_edge_test holds its laws on every pair of layouts",
     "controller/firing.hpp": "a handle and an error; controller_test reads them",
-    "checkpoint/fused_map.hpp": "a text; reshard_test converts a model to its names and back",
-    "checkpoint/megatron_map.hpp": "a text; reshard_test holds its orders against the published ones, element by element",
-    "checkpoint/named_input.hpp": "what options name; reshard_test and tests/hp_reshard.py name all of it",
-    "checkpoint/rank_folders.hpp": "tests/hp_reshard.py reads folders under each name, reshard_test those that are refused",
-    "checkpoint/map_instances.hpp": "a part of target_view.hpp; reshard_test holds it against a naive converter",
-    "checkpoint/reshard_journal.hpp": "a part of reshard_run.hpp; reshard_test stops runs that go on by it, tests/hp_reshard.py kills them",
+    "reshard/named_input.hpp": "what options name; reshard_test and tests/hp_reshard.py name all of it",
+    "reshard/rank_folders.hpp": "tests/hp_reshard.py reads folders under each name, reshard_test those that are refused",
+    "reshard/map_instances.hpp": "a part of target_view.hpp; reshard_test holds it against a naive converter",
+    "reshard/journal.hpp": "a part of run.hpp; reshard_test stops runs that go on by it, tests/hp_reshard.py kills them",
     "checkpoint/tensor_slices.hpp": "sliced_source_test damages its lists, run_checkpoints_test reads those of runs",
     "checkpoint/run_slices.hpp": "run_checkpoints_test holds what is written under each strategy against whole values",
     "checkpoint/load_run.hpp": "run_checkpoints_test loads under each strategy and damages what is read",
     "checkpoint/run_place.hpp": "mpi/run_checkpoints_test keeps and loads over processes",
-    "checkpoint/set_view.hpp": "what source_view.hpp and target_view.hpp return; reshard_test holds both against a naive converter",
-    "checkpoint/source_view.hpp": "half of a plan; reshard_test holds plans against a naive converter",
-    "checkpoint/target_view.hpp": "the other half; likewise",
-    "checkpoint/reshard_plan.hpp": "reshard_test holds plans against a naive converter, coverage_proof_test their proof",
-    "checkpoint/reshard_work.hpp": "how a run is cut; reshard_test runs under random caps",
-    "checkpoint/reshard_run.hpp": "reshard_test runs plans under random caps and stops them, tests/hp_reshard.py kills them",
-    "checkpoint/source_files.hpp": "a part of reshard_run.hpp; reshard_test damages what it reads",
-    "checkpoint/target_files.hpp": "a part of reshard_run.hpp; every test of it reads the checksums that it writes",
+    "reshard/set_view.hpp": "what source_view.hpp and target_view.hpp return; reshard_test holds both against a naive converter",
+    "reshard/source_view.hpp": "half of a plan; reshard_test holds plans against a naive converter",
+    "reshard/target_view.hpp": "the other half; likewise",
+    "reshard/plan.hpp": "reshard_test holds plans against a naive converter, coverage_proof_test their proof",
+    "reshard/work.hpp": "how a run is cut; reshard_test runs under random caps",
+    "reshard/run.hpp": "reshard_test runs plans under random caps and stops them, tests/hp_reshard.py kills them",
+    "reshard/source_files.hpp": "a part of run.hpp; reshard_test damages what it reads",
+    "reshard/target_files.hpp": "a part of run.hpp; every test of it reads the checksums that it writes",
+    "checkpoint/set_file.hpp": "a type; tensor_set_test reads files",
+    "reshard/library.hpp": "names alone",
     "taskflow/verify_order.hpp": "the first pass of verify.hpp; verify_test breaks plans in both passes",
 }
 # Folders whose headers have no test files of their own, with the reason.
@@ -152,8 +152,9 @@ WITHOUT_HEADER = {
     "layers/all_layers_test.cpp": "holds what every layer of the front header has in common",
     "step/tiled_step_test.cpp": "holds steps with the option tiled against steps without",
     "world/tiled_training_test.cpp": "holds whole steps in tiles against steps without",
-    "checkpoint/converted_runs_test.cpp": "trains a model, converts what is kept, and holds logits before and after",
-    "checkpoint/damaged_sets_test.cpp": "damages whole checkpoints of every kind, over all of checkpoint/ and io/",
+    "reshard/converted_runs_test.cpp": "trains a model, converts what is kept, and holds logits before and after",
+    "reshard/damaged_sets_test.cpp": "damages whole checkpoints of every kind, over all of reshard/, checkpoint/ and io/",
+    "reshard/kept_runs_test.cpp": "converts what checkpoint/run_checkpoints.hpp keeps under each strategy",
     "mpi/run_checkpoints_test.cpp": "holds checkpoint/run_checkpoints.hpp over processes against threads",
     "mpi/padded_shards_test.cpp": "holds ZeRO over numbers that divide nothing against threads, over processes",
     "world/padded_shards_test.cpp": "holds ZeRO over numbers that divide nothing against one device",
@@ -197,7 +198,7 @@ WITHOUT_ARITHMETIC = {
     "kernels/widened_kernel.hpp",
 }
 # Folders of hp with tests of their own, which a library of each is built for (tools/hp/CMakeLists.txt).
-FOLDERS_OF_HP = ("launch",)
+FOLDERS_OF_HP = ("launch", "reshard")
 # Folders of tests that mirror no folder of headers.
 FREE_TEST_FOLDERS = {"properties"}
 

@@ -2,14 +2,19 @@
 // Indexes, layouts and maps of checkpoints: each text is read or refused in one line; a layout cuts a tensor into slices that cover it; a
 // plan under any layout and any map is refused in one line, or every tensor of it is proved.
 
-#include <hyperparallel/checkpoint/layout_text.hpp>
-#include <hyperparallel/checkpoint/reshard_plan.hpp>
-#include <hyperparallel/checkpoint/source_view.hpp>
+#include <nlohmann/json.hpp>
+
+#include <hyperparallel/checkpoint/tensor_set.hpp>
+#include <hyperparallel/io/json_text.hpp>
+
+#include "reshard/layout_text.hpp"
+#include "reshard/plan.hpp"
+#include "reshard/source_view.hpp"
 
 #include "target.hpp"
 
 namespace hp = hyperparallel;
-namespace rs = hyperparallel::reshard;
+namespace rs = hp_tool::reshard;
 
 namespace {
 
@@ -48,7 +53,7 @@ rs::set_view whole_source(const std::vector<rs::model_tensor>& all) {
 
 const rs::numbers& sizes() {
   static const rs::numbers all =
-      rs::detail::completed_sizes({{"query_heads", 4}, {"key_heads", 2}, {"head_dim", 4}, {"rope_dim", 2}});
+      rs::completed_sizes({{"query_heads", 4}, {"key_heads", 2}, {"head_dim", 4}, {"rope_dim", 2}});
   return all;
 }
 
@@ -59,9 +64,9 @@ void plan_or_refuse(const Work& work) {
     fuzz::hold(p.certificate.proved_tensors == p.certificate.target_tensors, "every tensor is proved");
   } catch (const rs::layout_error& e) {
     fuzz::hold_one_line(e.what());
-  } catch (const rs::detail::view_error& e) {
+  } catch (const rs::view_error& e) {
     fuzz::hold_one_line(e.what());
-  } catch (const rs::detail::plan_error& e) {
+  } catch (const rs::plan_error& e) {
     fuzz::hold_one_line(e.what());
   } catch (const hp::io_error& e) {
     fuzz::hold_one_line(e.what());
@@ -70,9 +75,8 @@ void plan_or_refuse(const Work& work) {
 
 rs::reshard_plan plan(const rs::set_layout& l, const rs::layout_map& m) {
   const std::vector<rs::model_tensor> all = model();
-  const rs::detail::dtype_list dtypes(all.size(), "BF16");
-  return rs::detail::plan_reshard(whole_source(all), rs::detail::make_target_view(all, dtypes, {l, m, sizes()}), {}, {},
-                                  {"*"});
+  const rs::dtype_list dtypes(all.size(), "BF16");
+  return rs::plan_reshard(whole_source(all), rs::make_target_view(all, dtypes, {l, m, sizes()}), {}, {}, {"*"});
 }
 
 rs::layout_map same() {
@@ -85,26 +89,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view text = fuzz::text_of(data + 1, size - 1);
   if (data[0] % 4 == 0) {
-    fuzz::read_or_refuse([&] {
-      return rs::detail::parse_set_index(hp::parse_json_object(text, fuzz::file, "the index", 16), fuzz::file);
-    });
+    fuzz::read_or_refuse(
+        [&] { return rs::parse_set_index(hp::parse_json_object(text, fuzz::file, "the index", 16), fuzz::file); });
   } else if (data[0] % 4 == 1) {
-    const auto l = fuzz::read_or_refuse([&] {
-      return rs::detail::layout_of_json(hp::parse_json_object(text, fuzz::file, "the layout", 8), fuzz::file);
-    });
+    const auto l = fuzz::read_or_refuse(
+        [&] { return rs::layout_of_json(hp::parse_json_object(text, fuzz::file, "the layout", 8), fuzz::file); });
     if (!l || l->ranks() > 64) return 0;
-    const std::string written = rs::detail::layout_json(*l).dump();
+    const std::string written = rs::layout_json(*l).dump();
     const rs::set_layout again =
-        rs::detail::layout_of_json(hp::parse_json_object(written, fuzz::file, "the layout", 8), fuzz::file);
-    fuzz::hold(rs::detail::layout_json(again).dump() == written, "what is written is read as the same");
+        rs::layout_of_json(hp::parse_json_object(written, fuzz::file, "the layout", 8), fuzz::file);
+    fuzz::hold(rs::layout_json(again).dump() == written, "what is written is read as the same");
     plan_or_refuse([&] { return plan(*l, same()); });
   } else if (data[0] % 4 == 2) {
-    const auto m = fuzz::read_or_refuse([&] { return rs::detail::parse_layout_map(text, fuzz::file); });
+    const auto m = fuzz::read_or_refuse([&] { return rs::parse_layout_map(text, fuzz::file); });
     if (!m) return 0;
     for (const char* layout : {"whole", "tp=2", "ep=2,pp=2"})
-      plan_or_refuse([&] { return plan(rs::detail::parse_short_layout(layout, fuzz::file), *m); });
+      plan_or_refuse([&] { return plan(rs::parse_short_layout(layout, fuzz::file), *m); });
   } else {
-    fuzz::read_or_refuse([&] { return rs::detail::parse_short_layout(text, fuzz::file); });
+    fuzz::read_or_refuse([&] { return rs::parse_short_layout(text, fuzz::file); });
   }
   return 0;
 }

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include <hyperparallel/checkpoint/reshard.hpp>
+#include "reshard/reshard.hpp"
 
 #include "../../examples/command_line.hpp"
 #include "json_output.hpp"
@@ -23,7 +23,7 @@
 
 namespace {
 
-namespace rs = hyperparallel::reshard;
+namespace rs = hp_tool::reshard;
 using hp_tool::json;
 
 struct request {
@@ -63,7 +63,7 @@ std::string text_of(const rs::prepared_reshard& p, std::int64_t peak) {
   const rs::reshard_certificate& c = p.plan.certificate;
   std::string out = fmt::format("{}: {} as {}, {} in {}\n", p.request.source, p.from.text(), p.from_map,
                                 c.tensors == 1 ? "1 tensor" : fmt::format("{} tensors", c.tensors),
-                                p.source.files.size() == 1 ? "1 file" : fmt::format("{} files", p.source.files.size()));
+                                p.source.size() == 1 ? "1 file" : fmt::format("{} files", p.source.size()));
   out += fmt::format("{}: {} as {}, {} in {}\n\n", p.request.target, p.to.text(), p.to_map,
                      c.target_tensors == 1 ? "1 tensor" : fmt::format("{} tensors", c.target_tensors),
                      p.plan.files.size() == 1 ? "1 file" : fmt::format("{} files", p.plan.files.size()));
@@ -86,25 +86,24 @@ std::string text_of(const rs::prepared_reshard& p, std::int64_t peak) {
 
 json json_of(const rs::prepared_reshard& p, std::int64_t peak, bool is_written) {
   const rs::reshard_certificate& c = p.plan.certificate;
-  return {
-      {"source",
-       {{"path", p.request.source}, {"layout", p.from.text()}, {"map", p.from_map}, {"files", p.source.files.size()}}},
-      {"target",
-       {{"path", p.request.target}, {"layout", p.to.text()}, {"map", p.to_map}, {"files", p.plan.files.size()}}},
-      {"certificate",
-       {{"tensors", c.tensors},
-        {"target_tensors", c.target_tensors},
-        {"proved_tensors", c.proved_tensors},
-        {"read_bytes", c.bytes_read},
-        {"read_again_bytes", c.bytes_read_again},
-        {"applied_scales", c.applied_scales},
-        {"copies_not_read_bytes", c.bytes_of_copies},
-        {"written_bytes", c.bytes_written},
-        {"constant_bytes", c.constant_bytes},
-        {"peak_bytes", peak}}},
-      {"notes", p.plan.notes},
-      {"plan", p.fingerprint},
-      {"written", is_written}};
+  return {{"source",
+           {{"path", p.request.source}, {"layout", p.from.text()}, {"map", p.from_map}, {"files", p.source.size()}}},
+          {"target",
+           {{"path", p.request.target}, {"layout", p.to.text()}, {"map", p.to_map}, {"files", p.plan.files.size()}}},
+          {"certificate",
+           {{"tensors", c.tensors},
+            {"target_tensors", c.target_tensors},
+            {"proved_tensors", c.proved_tensors},
+            {"read_bytes", c.bytes_read},
+            {"read_again_bytes", c.bytes_read_again},
+            {"applied_scales", c.applied_scales},
+            {"copies_not_read_bytes", c.bytes_of_copies},
+            {"written_bytes", c.bytes_written},
+            {"constant_bytes", c.constant_bytes},
+            {"peak_bytes", peak}}},
+          {"notes", p.plan.notes},
+          {"plan", p.fingerprint},
+          {"written", is_written}};
 }
 
 int run(const request& given) {

@@ -30,35 +30,12 @@
 #include <nlohmann/json.hpp>
 
 #include <hyperparallel/checkpoint/name_pattern.hpp>
+#include <hyperparallel/checkpoint/set_file.hpp>
 #include <hyperparallel/io/json_text.hpp>
 #include <hyperparallel/io/safetensors.hpp>
 #include <hyperparallel/io/text_file.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
-
-namespace detail {
-using hyperparallel::detail::tensor_title;
-}
-
-struct set_file {
-  std::string path;
-  std::string name;  ///< within the folder
-  std::int64_t data_begin = 0;
-  std::vector<tensor_entry> tensors;
-  std::vector<std::string> checksums;             ///< of the tensors; empty: the file has none
-  std::int64_t bytes = 0, changed = 0;            ///< of the file; when it was written, in nanoseconds
-  std::map<std::string, std::string> metadata{};  ///< texts of the header, checksums left out
-};
-
-namespace detail {
-
-inline std::vector<std::int64_t> bytes_of_tensors(const set_file& f) {
-  std::vector<std::int64_t> bytes;
-  for (const tensor_entry& t : f.tensors) bytes.push_back(t.end - t.begin);
-  return bytes;
-}
-
-}  // namespace detail
 
 enum class set_form : unsigned char { whole, megatron_ranks, ranks };
 
@@ -71,8 +48,6 @@ struct tensor_set {
 
 namespace detail {
 
-/// The name of what `hp reshard` writes beside files of ranks.
-inline constexpr const char* set_manifest = "hyperparallel_set.json";
 /// Longer indexes and manifests are refused.
 inline constexpr std::int64_t largest_set_index = 100'000'000;
 
