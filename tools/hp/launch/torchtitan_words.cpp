@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "launch/torchtitan_launch.hpp"
 #include "launch/torchtitan_keys.hpp"
+#include "launch/torchtitan_launch.hpp"
 #include "launch/torchtitan_split.hpp"
 
 namespace hp_tool::launch {

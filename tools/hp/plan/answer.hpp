@@ -19,9 +19,9 @@
 #include <hyperparallel/planner/stack_time.hpp>
 #include <hyperparallel/planner/unrolled_pipeline.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
-#include "launch/launch_plan.hpp"
 
 #include "choice.hpp"
+#include "launch/launch_plan.hpp"
 #include "measured.hpp"
 #include "words.hpp"
 

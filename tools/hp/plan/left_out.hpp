@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "launch/launch_plan.hpp"
 #include <hyperparallel/io/model_config.hpp>
 #include <hyperparallel/report/format_units.hpp>
 
 #include "choice.hpp"
+#include "launch/launch_plan.hpp"
 
 namespace decoder_plans {
 
