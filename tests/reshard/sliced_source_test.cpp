@@ -12,6 +12,9 @@
 #include <support/tries.hpp>
 
 #include "checkpoint/model_files.hpp"
+#include "reshard/model_sizes.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <hyperparallel/checkpoint/tensor_slices.hpp>
 
