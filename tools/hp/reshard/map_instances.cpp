@@ -4,6 +4,9 @@
 #include "map_instances.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
 
 #include "set_layout.hpp"
 
@@ -60,8 +63,10 @@ map_instances instances_of(const tensor_numbers& names, const layout_map& map, c
     else
       all.not_carried.push_back(name);
   }
-  std::stable_sort(all.instances.begin(), all.instances.end(),
-                   [](const map_instance& a, const map_instance& b) { return a.first < b.first; });
+  std::multimap<std::size_t, map_instance> in_order;  // of one place as they were found
+  for (map_instance& one : all.instances) in_order.emplace(one.first, std::move(one));
+  all.instances.clear();
+  for (auto& [first, one] : in_order) all.instances.push_back(std::move(one));
   for (const map_instance& one : all.instances) check_parts(one);
   return all;
 }
