@@ -30,16 +30,30 @@ void note_send(int count, MPI_Datatype type, int to, int tag) {
   posted_messages::bytes[place] += std::int64_t{size} * count;
 }
 
+/// The bytes of a block. MPICH packs nothing from MPI_BOTTOM: addresses of its type are counted from the lowest one.
+void pack(const void* block, int count, MPI_Datatype type, MPI_Comm comm, std::vector<char>& to) {
+  MPI_Aint low = 0, extent = 0;
+  MPI_Type_get_true_extent(type, &low, &extent);
+  const MPI_Aint back = block == MPI_BOTTOM ? -low : 0;
+  MPI_Datatype shifted = MPI_DATATYPE_NULL;
+  MPI_Type_create_hindexed_block(1, 1, &back, type, &shifted);
+  MPI_Type_commit(&shifted);
+  int bytes = 0, place = 0;
+  MPI_Pack_size(count, shifted, comm, &bytes);
+  to.resize(static_cast<std::size_t>(bytes));
+  const void* const first = block == MPI_BOTTOM ? reinterpret_cast<const void*>(low) : block;
+  MPI_Pack(first, count, shifted, to.data(), bytes, &place, comm);
+  to.resize(static_cast<std::size_t>(place));
+  MPI_Type_free(&shifted);
+}
+
 /// The bytes of the message, one bit of them another, where this is the one; they stay to the end.
 std::vector<char>* damaged_bytes(const void* block, int count, MPI_Datatype type, int tag, MPI_Comm comm) {
   if (tag != hyperparallel::detail::mpi_channel::data_tag || count == 0) return nullptr;
   if (posted_messages::sent++ != posted_messages::damaged) return nullptr;
   static std::deque<std::vector<char>> kept;
-  int bytes = 0, place = 0;
-  MPI_Pack_size(count, type, comm, &bytes);
-  std::vector<char>& packed = kept.emplace_back(static_cast<std::size_t>(bytes));
-  MPI_Pack(block, count, type, packed.data(), bytes, &place, comm);
-  packed.resize(static_cast<std::size_t>(place));
+  std::vector<char>& packed = kept.emplace_back();
+  pack(block, count, type, comm, packed);
   const std::uint64_t bit = posted_messages::drawn % (8 * packed.size());
   packed[bit / 8] = static_cast<char>(packed[bit / 8] ^ (1 << bit % 8));
   return &packed;
