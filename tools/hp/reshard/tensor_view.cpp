@@ -15,7 +15,7 @@ std::vector<std::string> tensor_view::names() const {
 
 tensor_view plain_view(std::size_t rank) {
   tensor_view v;
-  for (std::size_t d = 0; d < rank; ++d) v.dims.push_back({"#" + std::to_string(d)});
+  for (std::size_t d = 0; d < rank; ++d) v.dims.push_back({std::to_string(d).insert(0, 1, '#')});
   return v;
 }
 
