@@ -19,7 +19,7 @@ endforeach()
 # operators on all element types, and of dozens of gradients, are optimised in the preset native alone, and there
 # lightly, since their copies of the loop driver cost more than they run; and those of dozens of steps of training as types.
 set(hyperparallel_costly_tests interop_world_blocks search_strategy_search step_training_step step_parts_offload step_pipelined_step report_trace
-    world_offloaded_training world_step_budget world_step_budget_types world_training_parity)
+    world_offloaded_training world_same_bits world_step_budget world_step_budget_types world_training_parity)
 set(hyperparallel_unoptimised_tests
     properties_dtensor_traced_functions dtensor_traced_movement dtensor_traced_operation dtensor_untraced_functions
     properties_dtensor_traced_gradients properties_dtensor_traced_arithmetic properties_dtensor_traced_pending
