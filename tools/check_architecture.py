@@ -346,7 +346,7 @@ def check_bodies(path, say):
     units = sum(own in unit.read_text() for unit in (ROOT / "src").glob("*.cpp"))
     if units == 0:
         say("is included by no unit of src/: the compiled library does not have its bodies")
-    if units > 1 and "HYPERPARALLEL_BODY" in path.read_text():
+    if units > 1 and re.search("HYPERPARALLEL_(JSON_)?BODY", path.read_text()):
         say("is included by several units of src/: the compiled library has its bodies twice")
 
 

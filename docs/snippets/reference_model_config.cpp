@@ -5,6 +5,7 @@
 #include <string>
 
 #include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/layers/decoder_parameters.hpp>
 
 namespace hp = hyperparallel;
 

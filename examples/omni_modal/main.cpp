@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <vector>
 
+#include <hyperparallel/groups/refused_groups.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/group_file.hpp>
 #include <hyperparallel/report/trace_parts.hpp>

@@ -2,6 +2,7 @@
 // parse_group_file. Tables that are read pass check_tables and are read back as they are written; positions and ranks of
 // their groups are inverse.
 
+#include <hyperparallel/groups/check_groups.hpp>
 #include <hyperparallel/io/group_file.hpp>
 
 #include "target.hpp"

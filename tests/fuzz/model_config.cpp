@@ -3,6 +3,7 @@
 // that cannot be, or the plan is not counted, or it has memory and a time.
 
 #include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/layers/decoder_parameters.hpp>
 #include <hyperparallel/planner/estimate.hpp>
 #include <hyperparallel/planner/known_hardware.hpp>
 

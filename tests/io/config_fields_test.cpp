@@ -3,6 +3,8 @@
 
 #include <hyperparallel/io/config_fields.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <gtest/gtest.h>
 
 #include <string>

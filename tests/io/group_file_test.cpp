@@ -3,7 +3,12 @@
 
 #include "workplace.hpp"
 
+#include <hyperparallel/groups/check_groups.hpp>
+#include <hyperparallel/groups/group_table.hpp>
+#include <hyperparallel/groups/refused_groups.hpp>
 #include <hyperparallel/io/group_file.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,9 @@
 #include "workplace.hpp"
 
 #include <hyperparallel/io/hardware_file.hpp>
+#include <hyperparallel/planner/known_hardware.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

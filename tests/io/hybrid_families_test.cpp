@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families with linear attention: totals that their publishers name, and what their files may say.
+#include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/layers/decoder_parameters.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

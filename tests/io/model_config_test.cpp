@@ -5,6 +5,9 @@
 
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/layers/decoder_parameters.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

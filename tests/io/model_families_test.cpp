@@ -2,6 +2,9 @@
 // Each family has the layers of its published code: biases, norms, experts, and which fields it cannot do without.
 
 #include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/layers/decoder_parameters.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,8 @@
 
 #include <hyperparallel/io/model_config.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <gtest/gtest.h>
 
 #include <string>

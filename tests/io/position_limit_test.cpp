@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The positions that published files say, and laws of scalings.
 
+#include <hyperparallel/io/config_fields.hpp>
 #include <hyperparallel/io/position_limit.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,9 @@
 
 #include <hyperparallel/io/model_config.hpp>
 #include <hyperparallel/planner/serving_amounts.hpp>
+#include <hyperparallel/planner/weight_storage.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 

@@ -26,14 +26,7 @@
 #include <hyperparallel/io/json_text.hpp>
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
-
-/// A file that may be right and says what the library does not know: an architecture, a field, a value of a field.
-struct unsupported_model : io_error {
-  using io_error::io_error;
-};
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Whether a text has 1 to `longest` characters of ASCII that are printed.
 inline bool is_printable(std::string_view text, std::size_t longest) {
@@ -188,6 +181,4 @@ class config_fields {
   std::set<std::string, std::less<>> read_{};
 };
 
-}  // namespace detail
-
-}}  // namespace hyperparallel::v0_2
+}}}  // namespace hyperparallel::v0_2::detail

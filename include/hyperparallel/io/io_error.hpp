@@ -29,6 +29,11 @@ struct io_error : std::runtime_error {
   io_error(const char* deed, std::string path_, int number_);
 };
 
+/// A file that may be right and says what the library does not know: an architecture, a field, a value of a field.
+struct unsupported_model : io_error {
+  using io_error::io_error;
+};
+
 }}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED

@@ -7,6 +7,8 @@
 //
 //   <header>.ipp           bodies that belong to <header>.hpp, each behind HYPERPARALLEL_BODY. Header-only, the header
 //                          includes it at its end; compiled, a unit of src/ does.
+//   HYPERPARALLEL_JSON_BODY  the same for bodies that need nlohmann-json: the library has them where that was found when
+//                          it was built (HYPERPARALLEL_COMPILED_JSON), and the header includes them everywhere else.
 //   HYPERPARALLEL_TWIN(f)  first line of a constexpr function that is also called at run time: such a call goes to f,
 //                          the same function in the library; constant evaluation goes on with the next line.
 //
@@ -19,6 +21,12 @@
 #else
 #define HYPERPARALLEL_BODY inline
 #define HYPERPARALLEL_TWIN(...) static_cast<void>(0)
+#endif
+
+#ifdef HYPERPARALLEL_COMPILED_JSON
+#define HYPERPARALLEL_JSON_BODY
+#else
+#define HYPERPARALLEL_JSON_BODY inline
 #endif
 
 namespace hyperparallel { inline namespace v0_2 {

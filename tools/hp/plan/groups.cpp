@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/groups/refused_groups.hpp>
 #include <hyperparallel/io/group_file.hpp>
+#include <hyperparallel/layers/decoder_parameters.hpp>
 #include <hyperparallel/search/group_search.hpp>
 #include <hyperparallel/world/refused_submodels.hpp>
 

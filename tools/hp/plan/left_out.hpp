@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/layers/decoder_parameters.hpp>
 #include <hyperparallel/report/format_units.hpp>
 
 #include "choice.hpp"

@@ -4,6 +4,7 @@
 #include "config_kinds.hpp"
 
 #include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/layers/decoder_parameters.hpp>
 
 #include <string>
 
