@@ -2,6 +2,8 @@
 #pragma once
 // Amounts of the library in JSON: bytes and seconds, null for what was not counted; a mesh as sizes by axis.
 
+#include <nlohmann/json.hpp>
+
 #include <hyperparallel/mesh/device_matrix.hpp>
 #include <hyperparallel/support/integer.hpp>
 

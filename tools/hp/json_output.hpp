@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // --json of every subcommand: one JSON document on standard output in place of the text, with the same figures. Keys name
-// the units of numbers that have one: "peak_bytes", "step_seconds".
+// the units of numbers that have one: "peak_bytes", "step_seconds". Who makes or looks into a document includes nlohmann-json.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace hp_tool {
 

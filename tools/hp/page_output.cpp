@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "page_output.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <hyperparallel/report/page.hpp>
 #include <hyperparallel/report/pictures_svg.hpp>
 

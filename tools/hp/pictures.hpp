@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <hyperparallel/report/draw_layout.hpp>
 
 #include "json_output.hpp"

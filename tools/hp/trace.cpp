@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/table.hpp>
 

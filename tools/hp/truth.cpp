@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "json_output.hpp"
 #include "page_output.hpp"
 #include "subcommand.hpp"

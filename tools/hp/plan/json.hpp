@@ -185,6 +185,19 @@ inline json launch_json(const hp_tool::launch::launch_plan& l) {
           {"padded_vocabulary", l.vocabulary == 0 ? json() : json(l.vocabulary)}};
 }
 
+inline json measured_json(const calibration_by_run& m) {
+  const auto or_null = [](bool there, auto value) { return there ? json(value) : json(); };
+  const bool timed = m.run.step > 0, held = m.run.memory > 0;
+  return {{"step_seconds", or_null(timed, static_cast<double>(m.run.step) / 1e12)},
+          {"memory_bytes", or_null(held, m.run.memory)},
+          {"factor", or_null(timed, m.found.factor)},
+          {"beside_bytes", or_null(held || m.found.beside != 0, m.found.beside)},
+          {"fix", fixes_of(m.run.plan)},
+          {"devices", hp::device_count_of(m.run.plan)},
+          {"batch", m.run.plan.batch},
+          {"sequence", m.run.plan.sequence}};
+}
+
 inline json json_of(const answer& a) {
   json out = {{"family", a.config.family},
               {"parameters", hp::parameters_of(a.config.model).total()},

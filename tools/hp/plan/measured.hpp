@@ -14,7 +14,6 @@
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "../../../examples/written_numbers.hpp"
-#include "../json_amounts.hpp"
 #include "choice.hpp"
 #include "words.hpp"
 
@@ -194,19 +193,6 @@ inline std::string measured_text(const std::optional<calibration_by_run>& m) {
                      devices == 1 ? "1 device" : fmt::format("{} devices", devices),
                      plan.batch == 1 ? "1 sequence" : fmt::format("{} sequences", plan.batch), plan.sequence, amounts,
                      said);
-}
-
-inline hp_tool::json measured_json(const calibration_by_run& m) {
-  const auto or_null = [](bool there, auto value) { return there ? hp_tool::json(value) : hp_tool::json(); };
-  const bool timed = m.run.step > 0, held = m.run.memory > 0;
-  return {{"step_seconds", or_null(timed, static_cast<double>(m.run.step) / 1e12)},
-          {"memory_bytes", or_null(held, m.run.memory)},
-          {"factor", or_null(timed, m.found.factor)},
-          {"beside_bytes", or_null(held || m.found.beside != 0, m.found.beside)},
-          {"fix", fixes_of(m.run.plan)},
-          {"devices", hp::device_count_of(m.run.plan)},
-          {"batch", m.run.plan.batch},
-          {"sequence", m.run.plan.sequence}};
 }
 
 }  // namespace decoder_plans

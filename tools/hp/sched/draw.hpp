@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include <hyperparallel/report/draw_pipeline_svg.hpp>
 #include <hyperparallel/report/draw_pipeline_text.hpp>
 #include <hyperparallel/report/trace_pipeline.hpp>

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/report/table.hpp>
 

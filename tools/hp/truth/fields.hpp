@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include <hyperparallel/support/integer.hpp>
 
 #include "../json_output.hpp"
