@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <hyperparallel/checkpoint/run_checkpoints.hpp>
+#include <hyperparallel/checkpoint/run_slices.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
 

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/io/checksum.hpp>
+
 #include "checkpoint/model_files.hpp"
 
 namespace rs = hyperparallel::reshard;

@@ -15,6 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
+#include <hyperparallel/io/checkpoint.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <io/workplace.hpp>

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <hyperparallel/checkpoint/run_slices.hpp>
 #include <hyperparallel/mpi/program_world.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>

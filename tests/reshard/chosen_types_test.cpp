@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "checkpoint/model_files.hpp"
 #include "reshard/element_type.hpp"
 

@@ -3,6 +3,7 @@
 // refused in one line; nothing outside the folder is read, no more memory is taken than the files have, nothing is
 // written. 300 folders, and 10⁵ with HYPERPARALLEL_EXHAUSTIVE.
 
+#include <hyperparallel/checkpoint/tensor_set.hpp>
 #include <hyperparallel/checkpoint/tensor_slices.hpp>
 
 #include <gtest/gtest.h>

@@ -16,6 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <hyperparallel/checkpoint/tensor_set.hpp>
 #include <hyperparallel/checkpoint/tensor_slices.hpp>
 
 #include <gtest/gtest.h>

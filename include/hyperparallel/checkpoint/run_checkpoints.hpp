@@ -19,16 +19,14 @@
 // durable, and until then the one before does: killed at any moment, the folder has whole sets alone. What `save_later` keeps is the run
 // at its call. An error of its thread is thrown by the next call.
 // Over processes every call is collective, and a set is completed within a call: `save`, `save_later`, `poll` or `wait`.
-// Errors: io_error, checkpoint_error; over processes the same mpi_error on all. Needs nlohmann-json on the include path. O(bytes).
+// Errors: io_error, checkpoint_error; over processes the same mpi_error on all. O(bytes). Its bodies need nlohmann-json.
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -36,8 +34,11 @@
 #include <vector>
 
 #include <hyperparallel/checkpoint/load_run.hpp>
+#include <hyperparallel/checkpoint/run_place.hpp>
 #include <hyperparallel/checkpoint/run_slices.hpp>
 #include <hyperparallel/checkpoint/step_folders.hpp>
+#include <hyperparallel/io/safetensors.hpp>
+#include <hyperparallel/strategy/sharded_program.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -47,6 +48,52 @@ struct run_checkpoint_options {
   std::map<std::string, std::int64_t> sizes{};  ///< of the model, for `hp reshard`: head_dim, key_heads, …
 };
 
+namespace reshard { namespace detail {
+
+/// A set of a run: what of it the ranks have whose memory is here.
+class written_set {
+ public:
+  written_set(std::string folder, run_checkpoint_options options);
+
+  step_folders& folders() { return folders_; }
+  const step_folders& folders() const { return folders_; }
+  int threads() const { return options_.threads; }
+  std::int64_t step() const { return step_; }
+  /// What messages call it.
+  std::string title() const { return "checkpoint of step " + std::to_string(step_); }
+  const std::vector<written_block>& blocks_of(int rank) const { return slices_.blocks[static_cast<std::size_t>(rank)]; }
+
+  /// The set of a step. The program is the same each time.
+  void plan(const sharded_program& p, std::int64_t step);
+  /// What all processes have to say of a set with these texts. Throws io_error where one has a key of the set's own.
+  std::string statement_of(const run_texts& texts) const;
+  void set_texts(const run_texts& texts, int number);
+
+  void clear() { files_.clear(); }
+  /// The elements of a rank's blocks, where they are or copied.
+  void take(const sharded_program& p, int rank, const std::vector<const std::byte*>& elements, bool copied);
+  /// Writes the files of the ranks here.
+  void write() const;
+  /// Makes a set of what was written.
+  void commit();
+
+ private:
+  struct file {
+    std::string path;
+    std::vector<hyperparallel::detail::tensor_source> tensors;
+    std::vector<std::byte> copy;
+  };
+
+  run_checkpoint_options options_;
+  step_folders folders_;
+  run_slices slices_;
+  std::int64_t step_ = 0;
+  run_texts texts_;
+  std::vector<file> files_;
+};
+
+}}  // namespace reshard::detail
+
 template <class Run>
 class run_checkpoints {
   using world_type = std::remove_cvref_t<decltype(std::declval<Run&>().world())>;
@@ -55,10 +102,7 @@ class run_checkpoints {
  public:
   /// `run` must outlive it.
   run_checkpoints(std::string folder, Run& run, run_checkpoint_options options = {})
-      : run_(run), options_(std::move(options)), place_(run.world()), folders_(std::move(folder)) {
-    if (options_.threads <= 0)
-      options_.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
-  }
+      : run_(run), place_(run.world()), set_(std::move(folder), std::move(options)) {}
   run_checkpoints(const run_checkpoints&) = delete;
   run_checkpoints& operator=(const run_checkpoints&) = delete;
   /// Waits for the thread. Over processes, a set that no call has completed is left out.
@@ -69,8 +113,8 @@ class run_checkpoints {
   /// Makes the folder and holds its lock now, so that what cannot be written is refused before training.
   void open() {
     place_.together("folder of checkpoints", [&] {
-      if (place_.process() == 0) folders_.open();
-      return "folder " + folders_.path();
+      if (place_.process() == 0) set_.folders().open();
+      return "folder " + set_.folders().path();
     });
   }
 
@@ -110,11 +154,11 @@ class run_checkpoints {
   }
 
   /// Steps whose sets can be loaded, rising.
-  std::vector<std::int64_t> steps() const { return folders_.steps(); }
+  std::vector<std::int64_t> steps() const { return set_.folders().steps(); }
   /// Goes on from the newest set; nothing where there is none. The run is as before where it throws.
   std::optional<loaded_run> load() {
     wait();
-    std::int64_t step = folders_.newest();
+    std::int64_t step = set_.folders().newest();
     // Of several processes, one may have looked before another wrote.
     if constexpr (place_type::is_spread) step = place_.least(static_cast<int>(step));
     if (step < 0) return {};
@@ -122,35 +166,20 @@ class run_checkpoints {
   }
   std::optional<loaded_run> load(std::int64_t step) {
     wait();
-    return load_run(folders_.path_of(step), run_, options_.threads);
+    return load_run(set_.folders().path_of(step), run_, set_.threads());
   }
 
  private:
-  struct file {
-    std::string path;
-    std::vector<detail::tensor_source> tensors;
-    std::vector<std::byte> copy;
-  };
-
   void begin(const run_texts& texts, bool copied) {
     wait();
-    if (slices_.files.empty()) slices_ = reshard::detail::slices_of_run(run_.world().program());
-    step_ = run_.steps();
-    const std::string round = "checkpoint of step " + std::to_string(step_);
-    place_.together(round, [&] {
-      std::string statement = "folder " + folders_.path();
-      for (const auto& [key, text] : texts) {
-        if (key == "steps" || key == reshard::detail::set_key || key == "format")
-          throw io_error("write", folders_.path(), "the text " + quoted_path(key) + " is reserved");
-        statement += "\n" + key + " " + text;
-      }
+    set_.plan(run_.world().program(), run_.steps());
+    place_.together(set_.title(), [&] {
+      std::string statement = set_.statement_of(texts);
       for (const int t : reshard::detail::kept_tensors(run_.world().program())) run_.world().home_of(t);
-      if (place_.process() == 0) folders_.begin(step_);
+      if (place_.process() == 0) set_.folders().begin(set_.step());
       return statement;
     });
-    texts_ = texts;
-    texts_["steps"] = std::to_string(step_);
-    texts_[reshard::detail::set_key] = detail::checksum_text(static_cast<std::uint64_t>(place_.random_number()));
+    set_.set_texts(texts, place_.random_number());
     is_writing_ = true;
     done_ = true;
     error_ = nullptr;
@@ -165,29 +194,12 @@ class run_checkpoints {
   void take_blocks(bool copied) {
     const auto& world = run_.world();
     const sharded_program& p = world.program();
-    files_.clear();
+    set_.clear();
     for (int r = 0; r < ranks_of(p); ++r) {
-      const auto& blocks = slices_.blocks[static_cast<std::size_t>(r)];
-      if (blocks.empty() || !world.hosts(r)) continue;
-      const int number = slices_.file[static_cast<std::size_t>(r)];
-      file f{folders_.partial_path(step_) + "/" + slices_.files[static_cast<std::size_t>(number)], {}, {}};
-      std::size_t bytes = 0, at = 0;
-      const auto bytes_of_block = [&](const reshard::written_block& b) {
-        return static_cast<std::size_t>(volume(b.part) * bytes_of(p.graph.tensor[b.tensor].type));
-      };
-      for (const reshard::written_block& b : blocks) bytes += bytes_of_block(b);
-      if (copied) f.copy.resize(bytes);
-      for (const reshard::written_block& b : blocks) {
-        std::span<const std::byte> elements(world.block_of(b.value, r), bytes_of_block(b));
-        if (copied) {
-          std::copy(elements.begin(), elements.end(), f.copy.begin() + static_cast<std::ptrdiff_t>(at));
-          elements = std::span<const std::byte>(f.copy).subspan(at, elements.size());
-          at += elements.size();
-        }
-        f.tensors.push_back({p.graph.name_of_tensor(b.tensor), reshard::detail::dtype_of(p.graph.tensor[b.tensor].type),
-                             reshard::detail::extents_of_box(reshard::detail::index_box_of(b.part)), elements});
-      }
-      files_.push_back(std::move(f));
+      if (!world.hosts(r)) continue;
+      std::vector<const std::byte*> elements;
+      for (const reshard::written_block& b : set_.blocks_of(r)) elements.push_back(world.block_of(b.value, r));
+      set_.take(p, r, elements, copied);
     }
   }
 
@@ -195,53 +207,36 @@ class run_checkpoints {
   void write() noexcept {
     if (error_) return;
     try {
-      reshard::detail::on_threads(files_.size(), options_.threads, [&](std::size_t i) {
-        detail::write_safetensors(files_[i].path, files_[i].tensors, texts_);
-      });
-      if constexpr (!place_type::is_spread) commit();
+      set_.write();
+      if constexpr (!place_type::is_spread) set_.commit();
     } catch (...) {
       error_ = std::current_exception();
     }
   }
 
-  void commit() {
-    nlohmann::json d = {{"format", "hyperparallel.set.1"},
-                        {"files", slices_.files},
-                        {"tensors", reshard::detail::slices_json(slices_.tensors)},
-                        {reshard::detail::set_key, texts_.at(reshard::detail::set_key)},
-                        {"sizes", options_.sizes}};
-    folders_.commit(step_, d.dump(1) + "\n", options_.keep);
-  }
-
   /// What is written becomes a set, or nothing.
   void settle() {
     is_writing_ = false;
-    files_.clear();
+    set_.clear();
     try {
-      const std::string round = "checkpoint of step " + std::to_string(step_);
-      place_.together(round + ", written", [&] {
+      place_.together(set_.title() + ", written", [&] {
         if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
         return std::string();
       });
       if constexpr (place_type::is_spread)
-        place_.together(round + ", complete", [&] {
-          if (place_.process() == 0) commit();
+        place_.together(set_.title() + ", complete", [&] {
+          if (place_.process() == 0) set_.commit();
           return std::string();
         });
     } catch (...) {
-      if (place_.process() == 0) folders_.discard(step_);
+      if (place_.process() == 0) set_.folders().discard(set_.step());
       throw;
     }
   }
 
   Run& run_;
-  run_checkpoint_options options_;
   place_type place_;
-  reshard::step_folders folders_;
-  reshard::run_slices slices_;
-  std::int64_t step_ = 0;
-  run_texts texts_;  ///< of the set that is being written
-  std::vector<file> files_;
+  reshard::detail::written_set set_;  ///< that is being written
   std::thread writer_;
   std::atomic<bool> done_{true};
   bool is_writing_ = false;
@@ -249,3 +244,7 @@ class run_checkpoints {
 };
 
 }}  // namespace hyperparallel::v0_2
+
+#ifndef HYPERPARALLEL_COMPILED_JSON
+#include <hyperparallel/checkpoint/run_checkpoints.ipp>
+#endif

@@ -6,10 +6,16 @@
 
 #include <cstdint>
 #include <exception>
-#include <random>
 #include <string>
 
 namespace hyperparallel { inline namespace v0_2 { namespace reshard {
+
+namespace detail {
+
+/// A number ≥ 0 of 31 bits that no other call gives.
+int random_31_bits();
+
+}  // namespace detail
 
 template <class World>
 class run_place {
@@ -47,7 +53,7 @@ class run_place {
   /// A number that no other call gives, the same on all processes. Collective.
   int random_number() const {
     int number = INT32_MAX;
-    if (process() == 0) number = static_cast<int>(std::random_device()() >> 1);
+    if (process() == 0) number = detail::random_31_bits();
     return least(number);
   }
 
@@ -56,3 +62,7 @@ class run_place {
 };
 
 }}}  // namespace hyperparallel::v0_2::reshard
+
+#ifndef HYPERPARALLEL_COMPILED_JSON
+#include <hyperparallel/checkpoint/run_place.ipp>
+#endif

@@ -29,11 +29,7 @@ namespace detail {
 
 using hyperparallel::detail::tensor_title;
 
-inline std::vector<std::int64_t> bytes_of_tensors(const set_file& f) {
-  std::vector<std::int64_t> bytes;
-  for (const tensor_entry& t : f.tensors) bytes.push_back(t.end - t.begin);
-  return bytes;
-}
+std::vector<std::int64_t> bytes_of_tensors(const set_file& f);
 
 /// The name of what `hp reshard` writes beside files of ranks.
 inline constexpr const char* set_manifest = "hyperparallel_set.json";
@@ -41,3 +37,7 @@ inline constexpr const char* set_manifest = "hyperparallel_set.json";
 }  // namespace detail
 
 }}}  // namespace hyperparallel::v0_2::reshard
+
+#ifndef HYPERPARALLEL_COMPILED_JSON
+#include <hyperparallel/checkpoint/set_file.ipp>
+#endif

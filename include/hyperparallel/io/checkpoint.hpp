@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Whole tensors of floats by name with texts and integers, as one safetensors file that other tools read. A run is kept by
-// checkpoint/run_checkpoints.hpp, each rank its slices; checkpoint/load_run.hpp reads both. Needs nlohmann-json on the include
-// path; no front header includes this one.
+// checkpoint/run_checkpoints.hpp, each rank its slices; checkpoint/load_run.hpp reads both. Its bodies need nlohmann-json
+// (support/compiled.hpp); no front header includes this one.
 //
 // Laws: what is loaded is what was saved, bit for bit, or a conversion that was asked for; a run that is killed while
 // it saves leaves the checkpoint before or the new one (safetensors.hpp). A checkpoint that differs from what is
@@ -16,17 +16,14 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <hyperparallel/io/io_error.hpp>
 #include <hyperparallel/io/safetensors.hpp>
-#include <hyperparallel/io/safetensors_header.hpp>
 #include <hyperparallel/io/tensor_entry.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -78,14 +75,7 @@ struct load_options {
 struct checkpoint_error : io_error {
   std::vector<std::string> differences;
 
-  checkpoint_error(const std::string& path_, std::vector<std::string> differences_)
-      : io_error("load", path_, first_of(differences_)), differences(std::move(differences_)) {}
-
- private:
-  static std::string first_of(const std::vector<std::string>& lines) {
-    if (lines.size() == 1) return lines.front();
-    return lines.front() + " (the first of " + std::to_string(lines.size()) + " differences)";
-  }
+  checkpoint_error(const std::string& path_, std::vector<std::string> differences_);
 };
 
 template <checkpoint_element T>
@@ -129,34 +119,13 @@ namespace detail {
 
 /// How the tensors of `file` differ from those expected, one line each: expected ones in their order, then additional
 /// ones. Empty when nothing differs that `options` do not allow.
-inline std::vector<std::string> checkpoint_differences(const safetensors_file& file,
-                                                       const std::vector<expected_tensor>& expected,
-                                                       const load_options& options = {}) {
-  const auto convertible = [](const std::string& dtype) { return dtype == "F32" || dtype == "F64"; };
-  std::vector<std::string> lines;
-  std::set<std::string_view> names;
-  for (const expected_tensor& e : expected) {
-    const std::string wanted = typed_extents(e.dtype, e.extents);
-    const tensor_entry* const found = file.find(e.name);
-    if (!names.insert(e.name).second)
-      lines.push_back(tensor_title(e.name) + ", " + wanted + ", is expected twice");
-    else if (found == nullptr)
-      lines.push_back(tensor_title(e.name) + ", " + wanted + ", is missing");
-    else if (found->extents != e.extents)
-      lines.push_back(tensor_title(e.name) + " is " + typed_extents(found->dtype, found->extents) + ", expected is " +
-                      wanted);
-    else if (found->dtype != e.dtype &&
-             (options.conversion == element_conversion::refused || !convertible(found->dtype) || !convertible(e.dtype)))
-      lines.push_back(tensor_title(e.name) + " is " + typed_extents(found->dtype, found->extents) + ", expected is " +
-                      wanted +
-                      (convertible(found->dtype) && convertible(e.dtype) ? "; no conversion was asked for" : ""));
-  }
-  if (options.additional == additional_tensors::refused)
-    for (const tensor_entry& t : file.header().tensors)
-      if (!names.contains(t.name))
-        lines.push_back(tensor_title(t.name) + ", " + typed_extents(t.dtype, t.extents) + ", is not expected");
-  return lines;
-}
+std::vector<std::string> checkpoint_differences(const safetensors_file& file,
+                                                const std::vector<expected_tensor>& expected,
+                                                const load_options& options = {});
+
+/// Throws checkpoint_error where elements of the tensors do not become `dtype`, by one line for each tensor.
+void refuse_other_types(const safetensors_file& file, const std::vector<const tensor_entry*>& tensors,
+                        const char* dtype, element_conversion conversion);
 
 /// The elements of `t`, which are `Stored` in the file.
 template <checkpoint_element Stored, checkpoint_element T>
@@ -181,14 +150,7 @@ std::vector<T> load_values(const safetensors_file& file, const tensor_entry& t) 
 template <checkpoint_element T>
 checkpoint<T> load_tensors(const safetensors_file& file, const std::vector<const tensor_entry*>& tensors,
                            element_conversion conversion) {
-  std::vector<std::string> lines;
-  for (const tensor_entry* t : tensors) {
-    const bool known = t->dtype == "F32" || t->dtype == "F64";
-    if (t->dtype == checkpoint_dtype<T> || (known && conversion == element_conversion::allowed)) continue;
-    lines.push_back(tensor_title(t->name) + " is " + typed_extents(t->dtype, t->extents) + ", elements are loaded as " +
-                    checkpoint_dtype<T> + (known ? "; no conversion was asked for" : ""));
-  }
-  if (!lines.empty()) throw checkpoint_error(file.path(), std::move(lines));
+  detail::refuse_other_types(file, tensors, checkpoint_dtype<T>, conversion);
   checkpoint<T> all{file.path(), {}, file.header().metadata};
   for (const tensor_entry* t : tensors)
     all.tensors.push_back(
@@ -222,3 +184,7 @@ checkpoint<T> load_whole_checkpoint(const std::string& path,
 }
 
 }}  // namespace hyperparallel::v0_2
+
+#ifndef HYPERPARALLEL_COMPILED_JSON
+#include <hyperparallel/io/checkpoint.ipp>
+#endif

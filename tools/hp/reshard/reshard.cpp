@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include <hyperparallel/checkpoint/tensor_set.hpp>
 #include <hyperparallel/checkpoint/tensor_slices.hpp>
 #include <hyperparallel/io/checksum.hpp>
