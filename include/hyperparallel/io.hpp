@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Files: read whole, written whole; pipeline schedules in torch's files. io/checkpoint.hpp, io/model_config.hpp and
-// io/safetensors.hpp, which need nlohmann-json, are included by those who use them.
+// io/safetensors.hpp, whose bodies need nlohmann-json, are included by those who use them.
 
 #include <hyperparallel/support/dialect.hpp>
 
