@@ -116,8 +116,8 @@ verdict replay_torch_defect(const json& v) {
   for (int r = 0; r < ranks; ++r) {
     rows += r > 0 ? "\n" : "";
     const char* comma = "";
-    for (const json& cell : member(member(v, "ir"), std::to_string(r).c_str())) {
-      rows += comma + cell.get<std::string>();
+    for (const json& action : member(member(v, "ir"), std::to_string(r).c_str())) {
+      rows += comma + action.get<std::string>();
       comma = ",";
     }
   }

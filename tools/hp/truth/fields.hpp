@@ -47,6 +47,8 @@ inline std::string text_in(const json& of, const char* name) {
   return v.is_string() ? v.get<std::string>() : std::string();
 }
 
+inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
 inline std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;

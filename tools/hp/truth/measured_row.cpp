@@ -19,8 +19,6 @@ namespace {
 /// Of prompts together: what they count stays within 64 bits.
 constexpr hp::extent_t most_tokens = hp::extent_t{1} << 40;
 
-double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) / 1e12; }
-
 bool is_on(const json& of, const char* name) { return field(of, name) == json(true); }
 
 /// A decoder as the programs that were measured build it: gated, root mean square norms, rotated.

@@ -19,8 +19,6 @@ namespace truth {
 
 namespace {
 
-double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) / 1e12; }
-
 /// What a device holds when the last forward has ended: homes, and what is kept for backward.
 double after_forward(const hp::decoder& d, const hp::decoder_plan& p) {
   const hp::sharded_program program = hp::planned_program(d, p);

@@ -15,6 +15,8 @@
 
 namespace truth {
 
+inline double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) / 1e12; }
+
 struct prediction {
   std::string why_not{};  ///< empty: it is predicted
   std::string fix{};      ///< the plan, as --fix reads it

@@ -14,8 +14,6 @@ namespace truth {
 
 namespace {
 
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 /// The value of a text field that every row has.
 std::string needed_text(const json& row, const char* name) {
   const std::string text = text_in(row, name);

@@ -19,8 +19,6 @@ namespace truth {
 
 namespace {
 
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 std::string system_of(const published_row& r) { return lower_case(text_in(r.config(), "system")); }
 bool is_asynchronous(const published_row& r) { return contains(system_of(r), "async"); }
 

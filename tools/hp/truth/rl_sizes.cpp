@@ -20,8 +20,6 @@ namespace truth {
 
 namespace {
 
-double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) / 1e12; }
-
 /// The degrees of a text as "[1,2,n/a]": "n/a" is 1. Throws not_predicted.
 std::vector<hp::extent_t> degrees_in(const json& config, const char* name, std::size_t count) {
   const std::string text = text_in(config, name);

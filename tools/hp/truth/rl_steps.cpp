@@ -17,8 +17,6 @@ namespace truth {
 
 namespace {
 
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 /// Rows of one controller's step: those of a model with the same config.
 struct controller_run {
   std::vector<int> rows{};
