@@ -18,7 +18,7 @@ file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/mpi/*_test.cpp"
 if(NOT TARGET nlohmann_json::nlohmann_json)
   list(FILTER sources EXCLUDE REGEX "run_checkpoints_test")
 endif()
-math(EXPR bytes "${HYPERPARALLEL_UNIT_SIZE} * 35 / 100")  # the headers of MPI cost as much as a small test
+math(EXPR bytes "${HYPERPARALLEL_UNIT_SIZE} * 20 / 100")  # the headers of MPI cost as much as a small test
 hyperparallel_pack_units(units ${bytes} ${sources})
 foreach(number IN LISTS units)
   set(name mpi_unit_${number})

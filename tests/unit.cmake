@@ -6,10 +6,10 @@
 # own, which runs the suites of that file. HYPERPARALLEL_UNIT_SIZE=0 builds one program per file.
 include("${PROJECT_SOURCE_DIR}/cmake/unity.cmake")
 option(HYPERPARALLEL_PRECOMPILED "Compile the headers that nearly every test includes once, with g++" ON)
-set(HYPERPARALLEL_UNIT_SIZE 80000 CACHE STRING "Bytes of test files that share a translation unit; 0: none share")
+set(HYPERPARALLEL_UNIT_SIZE 120000 CACHE STRING "Bytes of test files that share a translation unit; 0: none share")
 # Groups whose tests instantiate more than others of their length: their units hold so many percent of that.
-foreach(share IN ITEMS lowering:65 price:60 planner:65 report:55 io:60 strategy:80 exec:50 transfer:50 tiers:50 check:40 controller:50
-                       interop:50 search:40 runtime:35 world:35 dtensor:35 step:35 checkpoint:25 reshard:35)
+foreach(share IN ITEMS lowering:43 price:60 planner:60 report:40 io:75 strategy:65 exec:70 transfer:70 tiers:70 check:40 controller:40
+                       interop:33 search:27 runtime:28 world:26 dtensor:25 step:25 checkpoint:70 reshard:45)
   string(REPLACE ":" ";" share ${share})
   list(POP_FRONT share folder)
   set(hyperparallel_share_of_${folder} ${share})
@@ -18,7 +18,7 @@ endforeach()
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
 # operators on all element types, and of dozens of gradients, are optimised in the preset native alone, and there
 # lightly, since their copies of the loop driver cost more than they run; and those of dozens of steps of training as types.
-set(hyperparallel_costly_tests interop_world_blocks search_strategy_search step_training_step step_parts_offload step_pipelined_step report_trace
+set(hyperparallel_costly_tests interop_world_blocks search_strategy_search step_training_step step_parts_offload step_pipelined_step step_step_offload report_trace
     world_offloaded_training world_same_bits world_step_budget world_step_budget_types world_training_parity)
 set(hyperparallel_unoptimised_tests
     properties_dtensor_traced_functions dtensor_traced_movement dtensor_traced_operation dtensor_untraced_functions
@@ -189,7 +189,7 @@ list(REMOVE_DUPLICATES hyperparallel_running_groups)
 list(REMOVE_DUPLICATES hyperparallel_test_groups)
 
 foreach(group IN LISTS hyperparallel_running_groups)
-  math(EXPR bytes "${HYPERPARALLEL_UNIT_SIZE} / 2")
+  math(EXPR bytes "${HYPERPARALLEL_UNIT_SIZE} / 3")
   hyperparallel_pack_units(units ${bytes} ${hyperparallel_running_tests_of_${group}})
   foreach(number IN LISTS units)
     hyperparallel_add_unit(${group}_running_${number} ${group} ${units_${number}})
