@@ -12,7 +12,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace reshard {
 
 namespace detail {
 
-/// A number ≥ 0 of 31 bits that no other call gives.
+/// A random number of 31 bits.
 int random_31_bits();
 
 }  // namespace detail
